@@ -1,0 +1,120 @@
+"""Settings from the environment and `.env`; `.env.example` documents each one."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, HttpUrl, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from errors import SettingsError
+
+OWN_PREFIXES = ("CROSSCUT_", "GATEWAY_", "MODEL_")
+RULES = "rules"
+
+
+def default_home() -> Path:
+    """Root's own home is closed to the unprivileged server user, so root's data lives under /var/lib."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/crosscut")
+    return Path.home() / ".local" / "share" / "crosscut"
+
+
+def _model_id(value: str) -> str:
+    if value != RULES and (value.count("/") < 1 or any(c.isspace() for c in value)):
+        raise ValueError(f"must be {RULES!r} or an id such as 'openai/gpt-4.1'")
+    return value
+
+
+def _postgres_url(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must start with postgresql://")
+    return value
+
+
+def _redis_url(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("redis://", "rediss://", "redis+socket://", "unix://")):
+        raise ValueError("must start with redis://, rediss:// or redis+socket://")
+    return value
+
+
+ModelId = Annotated[str, AfterValidator(_model_id)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_file=".env", env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    crosscut_home: Path = Field(default_factory=default_home)
+    crosscut_key: SecretStr | None = None
+    crosscut_host: str = "127.0.0.1"
+    crosscut_port: int = Field(8501, ge=1, le=65535)
+    crosscut_log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
+
+    database_url: Annotated[str | None, AfterValidator(_postgres_url)] = None
+    redis_url: Annotated[str | None, AfterValidator(_redis_url)] = None
+
+    gateway_base_url: HttpUrl = HttpUrl("https://ai-gateway.vercel.sh/v1")
+    gateway_api_key: SecretStr | None = None
+    model_interviewer: ModelId = RULES
+    model_scorer: ModelId = RULES
+    model_call_seconds: float = Field(20.0, gt=0, le=300)
+    model_tries: int = Field(3, ge=1, le=3)
+
+    follow_up_threshold: int = Field(5, ge=1, le=10)
+
+    @field_validator("crosscut_home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @cached_property
+    def models(self) -> dict[str, str]:
+        """Model id by role; `rules` is the embedded engine."""
+        return {"interviewer": self.model_interviewer, "scorer": self.model_scorer}
+
+
+def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
+    """Read and check all settings; every problem is named together with its fix."""
+    _refuse_unknown_environment()
+    try:
+        settings = Settings(_env_file=env_file, **overrides)  # type: ignore[call-arg]
+    except ValidationError as error:
+        raise SettingsError("\n".join(_explain(e["loc"], e["type"], e["msg"]) for e in error.errors())) from None
+    _refuse_model_without_key(settings)
+    return settings
+
+
+def _refuse_unknown_environment() -> None:
+    known = {name.upper() for name in Settings.model_fields}
+    unknown = sorted(k for k in os.environ if k.startswith(OWN_PREFIXES) and k.upper() not in known)
+    if unknown:
+        raise SettingsError("\n".join(_unknown(name) for name in unknown))
+
+
+def _refuse_model_without_key(settings: Settings) -> None:
+    wanted = [f"MODEL_{role.upper()}" for role, model in settings.models.items() if model != RULES]
+    if wanted and settings.gateway_api_key is None:
+        raise SettingsError(
+            f"{', '.join(wanted)} names a model but GATEWAY_API_KEY is not set: "
+            f"set the key, or set the role to {RULES!r} to use the embedded engine."
+        )
+
+
+def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    name = str(loc[0]).upper() if loc else "settings"
+    if kind == "extra_forbidden":
+        return _unknown(name)
+    return f"{name} is malformed: {message.removeprefix('Value error, ')}. See .env.example for what it takes."
+
+
+def _unknown(name: str) -> str:
+    known = [field.upper() for field in Settings.model_fields]
+    close = difflib.get_close_matches(name.upper(), known, n=1)
+    hint = f"did you mean {close[0]}?" if close else "remove it, or see .env.example for the settings there are."
+    return f"{name} is not a setting of Crosscut: {hint}"
