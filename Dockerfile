@@ -1,0 +1,9 @@
+FROM python:3.13-slim
+WORKDIR /srv/crosscut
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY . .
+RUN pip install --no-cache-dir -c constraints.txt -e . \
+    && useradd --system --home-dir /var/lib/crosscut --create-home crosscut
+USER crosscut
+EXPOSE 8501
+CMD ["crosscut", "page"]

@@ -1,0 +1,110 @@
+"""Puts the product together once per process: servers, database, agents and the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from agents.contract import AgentResult, Budget
+from agents.interviewer import interviewer
+from agents.models import ModelFactory
+from agents.prompts import load_prompt
+from agents.risk import check_risk
+from agents.scorer import scorer
+from graph.checkpoints import SealedSaver
+from graph.interview import CallRecorder, InterviewAgents
+from graph.runtime import InterviewRuntime, Versions
+from settings import Settings
+from storage import migrate
+from storage.crypto import Vault, load_vault
+from storage.database import Database
+from storage.embedded import Services, services
+from storage.model_calls import ModelCall, ModelCalls
+
+_PROMPTS = ("interviewer", "scorer")
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One process's hold on everything."""
+
+    settings: Settings
+    services: Services
+    database: Database
+    runtime: InterviewRuntime
+
+
+@contextmanager
+def open_workbench(settings: Settings) -> Iterator[Workbench]:
+    """Attach to the servers (or start them), bring the schema up to date and build the runtime."""
+    with services(settings) as running:
+        vault = load_vault(settings)
+        prepare_database(running.database_url, vault)
+        with connected(settings, running.database_url, vault) as (database, runtime):
+            yield Workbench(settings, running, database, runtime)
+
+
+@contextmanager
+def connected(settings: Settings, url: str, vault: Vault) -> Iterator[tuple[Database, InterviewRuntime]]:
+    """A database and a runtime on servers that somebody else keeps running."""
+    with Database(url, vault) as database:
+        runtime = build_runtime(settings, database)
+        try:
+            yield database, runtime
+        finally:
+            runtime.close()
+
+
+def prepare_database(url: str, vault: Vault) -> None:
+    """Our tables by Alembic, the checkpoint tables by LangGraph's own set-up; several processes may call it at once."""
+    with migrate.exclusive(url):
+        migrate.upgrade(url, vault)
+        with Database(url, vault, size=1) as database:
+            SealedSaver(database).setup()
+
+
+def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
+    models, budget = ModelFactory(settings), Budget.of(settings)
+    agents = InterviewAgents(
+        interviewer=interviewer(models.chat("interviewer"), budget),
+        scorer=scorer(models.chat("scorer"), budget),
+        check_risk=check_risk,
+        follow_up_threshold=settings.follow_up_threshold,
+        record_calls=_recorder(ModelCalls(database)),
+    )
+    return InterviewRuntime(database, agents, _versions(settings))
+
+
+def _versions(settings: Settings) -> Versions:
+    prompts = [load_prompt(name) for name in _PROMPTS]
+    return Versions(
+        model=" ".join(f"{role}={model}" for role, model in sorted(settings.models.items())),
+        prompt=" ".join(f"{p.name}@{p.version}+{p.sha256[:12]}" for p in prompts),
+    )
+
+
+def _recorder(store: ModelCalls) -> CallRecorder:
+    def record(session_id: str, turn: int, agent: str, result: AgentResult[Any]) -> None:
+        store.add(
+            [
+                ModelCall(
+                    session_id=session_id,
+                    turn=turn,
+                    agent=agent,
+                    attempt=number,
+                    model=call.model,
+                    prompt_version=result.prompt_version or "",
+                    prompt_sha256=result.prompt_sha256 or "",
+                    outcome=call.outcome,
+                    prompt_tokens=call.prompt_tokens,
+                    completion_tokens=call.completion_tokens,
+                    cost_usd=call.cost_usd,
+                    seconds=call.seconds,
+                )
+                for number, call in enumerate(result.calls, start=1)
+            ]
+        )
+
+    return record

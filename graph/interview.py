@@ -1,0 +1,208 @@
+"""The DSM-5 Level-1 interview: one node a state of the PRD.
+
+START → INTRO → ASK_ITEM → RISK_CHECK ─┬→ SCORE_ITEM (+ DRAFT) ─┬→ FOLLOW_UP → RISK_CHECK
+                                       │                        ├→ ASK_ITEM
+                                       │                        └→ REPORT → END
+                                       └→ SAFETY_STOP → END
+
+`interrupt()` is the first statement of RISK_CHECK and stands nowhere else, so that a patient's message has one way in
+and a resume runs nothing again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+from agents.contract import Agent, AgentResult
+from agents.escalation import safety_script
+from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_text, intro_text
+from agents.risk import RiskVerdict
+from agents.scorer import AnswerToScore, ItemScore
+from graph.nodes import node
+from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, ScoreRecord
+from instruments.level1 import item_id, item_number
+from instruments.profile import ItemResponse, SessionStatus
+
+AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
+CallRecorder = Callable[[str, int, str, AgentResult[Any]], None]
+
+
+@dataclass(frozen=True)
+class InterviewAgents:
+    """Everything the nodes call."""
+
+    interviewer: Agent[QuestionBrief, Draft]
+    scorer: Agent[AnswerToScore, ItemScore]
+    check_risk: Callable[[str, int], RiskVerdict]
+    follow_up_threshold: int
+    record_calls: CallRecorder = lambda *_: None
+
+
+@dataclass(frozen=True)
+class InterviewNodes:
+    agents: InterviewAgents
+
+    @node()
+    def intro(self, state: InterviewState) -> Command[Literal["ASK_ITEM"]]:
+        update = InterviewUpdate(lines=[_say(state, "intro", intro_text())], drafts=self._draft(state, 1))
+        return Command(update=update, goto="ASK_ITEM")
+
+    @node()
+    def ask_item(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
+        item = item_number(state["profile"].question_state.pending_items[0])
+        drafts = {} if item in state["drafts"] else self._draft(state, item)
+        draft = drafts.get(item) or state["drafts"][item]
+        lead = acknowledgement(state["setup"].seed, state["cursor"].turn) if state["cursor"].item else ""
+        question = _say(state, "question", f"{lead} {draft.question}".strip(), item)
+        cursor = state["cursor"].model_copy(update={"item": item, "awaiting": "answer"})
+        return Command(update=InterviewUpdate(lines=[question], cursor=cursor, drafts=drafts), goto="RISK_CHECK")
+
+    @node()
+    def risk_check(self, state: InterviewState) -> Command[Literal["SCORE_ITEM", "DRAFT", "SAFETY_STOP"]]:
+        message = interrupt({"turn": state["cursor"].turn})
+        cursor, profile = state["cursor"], state["profile"]
+        verdict = self.agents.check_risk(message["text"], cursor.item)
+        update = InterviewUpdate(
+            lines=[_heard(cursor, message)],
+            cursor=cursor.model_copy(update={"turn": cursor.turn + 1}),
+            profile=profile.model_copy(update={"risk_flags": profile.risk_flags | verdict.flags}),
+        )
+        if verdict.level == "stop":
+            update["profile"] = update["profile"].model_copy(update={"session_status": SessionStatus.TERMINATED})
+            return Command(update=update, goto="SAFETY_STOP")
+        return Command(update=update, goto=["SCORE_ITEM", "DRAFT"])
+
+    @node()
+    def score_item(self, state: InterviewState) -> Command[Literal["FOLLOW_UP", "ASK_ITEM", "REPORT"]]:
+        cursor = state["cursor"]
+        result = self.agents.scorer.run(_answer(state))
+        self._account(state, "scorer", result)
+        unclear = result.output.ambiguity >= self.agents.follow_up_threshold
+        asks_again = unclear and cursor.awaiting == "answer"
+        profile = state["profile"].with_response(
+            _response(cursor.item, result.output), needs_follow_up=unclear, settled=not asks_again
+        )
+        profile = profile.model_copy(update={"risk_flags": profile.risk_flags | result.output.risk_flags_patch})
+        update = InterviewUpdate(profile=profile, records={cursor.item: _record(result)})
+        if asks_again:
+            return Command(update=update, goto="FOLLOW_UP")
+        return Command(update=update, goto="ASK_ITEM" if profile.question_state.pending_items else "REPORT")
+
+    @node()
+    def draft(self, state: InterviewState) -> Command[tuple[()]]:
+        """Word the next item while this answer is scored; whether it comes next is not this node's business."""
+        upcoming = [n for n in map(item_number, state["profile"].question_state.pending_items) if n not in state["drafts"]]
+        return Command(update=InterviewUpdate(drafts=self._draft(state, upcoming[0]) if upcoming else {}))
+
+    @node()
+    def follow_up(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
+        cursor = state["cursor"]
+        line = _say(state, "follow_up", state["drafts"][cursor.item].follow_up, cursor.item)
+        asked = cursor.model_copy(update={"awaiting": "follow_up"})
+        return Command(update=InterviewUpdate(lines=[line], cursor=asked), goto="RISK_CHECK")
+
+    @node()
+    def report(self, state: InterviewState) -> Command[Literal["__end__"]]:
+        done = {"session_status": SessionStatus.COMPLETED, "completed_at": _now()}
+        return Command(
+            update=InterviewUpdate(
+                profile=state["profile"].model_copy(update=done),
+                lines=[_say(state, "closing", closing_text())],
+                cursor=state["cursor"].model_copy(update={"awaiting": "nothing"}),
+            ),
+            goto=END,
+        )
+
+    @node(runs_when=SessionStatus.TERMINATED)
+    def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
+        line = _say(state, "safety_script", safety_script())
+        cursor = state["cursor"].model_copy(update={"awaiting": "nothing"})
+        return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto=END)
+
+    def _draft(self, state: InterviewState, item: int) -> dict[int, Draft]:
+        result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state["setup"].seed))
+        self._account(state, "interviewer", result)
+        return {item: result.output}
+
+    def _account(self, state: InterviewState, agent: str, result: AgentResult[Any]) -> None:
+        self.agents.record_calls(state["setup"].session_id, state["cursor"].turn, agent, result)
+
+
+def build_interview(agents: InterviewAgents) -> StateGraph[InterviewState]:
+    nodes = InterviewNodes(agents)
+    graph = StateGraph(InterviewState)
+    graph.add_conditional_edges(START, _route_by_status)
+    for method in (
+        nodes.intro,
+        nodes.ask_item,
+        nodes.risk_check,
+        nodes.score_item,
+        nodes.draft,
+        nodes.follow_up,
+        nodes.report,
+        nodes.safety_stop,
+    ):
+        graph.add_node(method.__name__.upper(), method)
+    return graph
+
+
+def _route_by_status(state: InterviewState) -> AfterStart:
+    status = state["profile"].session_status
+    if status is SessionStatus.TERMINATED:
+        return "SAFETY_STOP"
+    return "INTRO" if status is SessionStatus.ACTIVE else "__end__"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _say(state: InterviewState, kind: LineKind, text: str, item: int = 0) -> Line:
+    return Line(turn=state["cursor"].turn, role="interviewer", kind=kind, text=text, item=item, at=_now())
+
+
+def _heard(cursor: Cursor, message: dict[str, Any]) -> Line:
+    return Line(
+        turn=cursor.turn, role="patient", kind="answer", text=message["text"], item=cursor.item, at=message["at"]
+    )
+
+
+def _answer(state: InterviewState) -> AnswerToScore:
+    item = state["cursor"].item
+    said = {kind: [line.text for line in state["lines"] if line.item == item and line.kind == kind]
+            for kind in ("question", "follow_up", "answer")}  # fmt: skip
+    answers = said["answer"]
+    return AnswerToScore(
+        item=item,
+        question=said["question"][0],
+        answer=answers[0],
+        follow_up_question=said["follow_up"][0] if said["follow_up"] else None,
+        follow_up_answer=answers[1] if len(answers) > 1 else None,
+    )
+
+
+def _response(item: int, score: ItemScore) -> ItemResponse:
+    return ItemResponse(
+        item_id=item_id(item),
+        score=score.score,
+        ambiguity=score.ambiguity,
+        evidence_quotes=score.evidence_quotes,
+        confidence=score.confidence,
+    )
+
+
+def _record(result: AgentResult[ItemScore]) -> ScoreRecord:
+    return ScoreRecord(
+        engine=result.engine,
+        model=result.model,
+        prompt_version=result.prompt_version,
+        tries=result.tries,
+        failures=result.failures,
+        seconds=result.seconds,
+    )

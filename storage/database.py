@@ -1,0 +1,86 @@
+"""The connection pools, and the one object through which repositories reach Postgres and the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from errors import ServiceError
+from storage.crypto import Vault
+
+Row = DictRow
+Connection = psycopg.Connection[DictRow]
+Pool = ConnectionPool[Connection]
+
+_CHECKOUT_SECONDS = 10.0
+
+
+def make_pool(url: str, name: str, size: int) -> Pool:
+    """A pool that tests each connection before lending it: backends killed meanwhile cost nobody a turn."""
+    return ConnectionPool(
+        url,
+        name=name,
+        min_size=1,
+        max_size=size,
+        open=False,
+        timeout=_CHECKOUT_SECONDS,
+        check=ConnectionPool.check_connection,
+        connection_class=psycopg.Connection[DictRow],
+        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, "application_name": name},
+    )
+
+
+class Database:
+    """`pool` serves rows and checkpoints; `locks` is apart, since a turn holds its lock while it needs the other."""
+
+    def __init__(self, url: str, vault: Vault, *, size: int = 8) -> None:
+        self.url = url
+        self.vault = vault
+        self.pool = make_pool(url, "crosscut", size)
+        self.locks = make_pool(url, "crosscut-locks", size)
+
+    def __enter__(self) -> Database:
+        self.pool.open()
+        self.locks.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.locks.close()
+        self.pool.close()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        with borrowed(self.pool) as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with borrowed(self.pool) as connection, connection.transaction():
+            yield connection
+
+    def one(self, sql: str, *args: Any) -> Row | None:
+        with self.connection() as connection:
+            return connection.execute(sql, args).fetchone()
+
+    def all(self, sql: str, *args: Any) -> list[Row]:
+        with self.connection() as connection:
+            return connection.execute(sql, args).fetchall()
+
+    def run(self, sql: str, *args: Any) -> int:
+        with self.connection() as connection:
+            return connection.execute(sql, args).rowcount
+
+
+@contextmanager
+def borrowed(pool: Pool) -> Iterator[Connection]:
+    """A connection of `pool`; a database that cannot be reached is a ServiceError, not a driver's traceback."""
+    try:
+        with pool.connection() as connection:
+            yield connection
+    except (PoolTimeout, psycopg.OperationalError) as error:
+        raise ServiceError(f"the database did not answer ({type(error).__name__}). `crosscut doctor` says why.") from error

@@ -1,0 +1,62 @@
+"""What each model call cost: tokens, money, time and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from decimal import Decimal
+
+from storage.database import Database
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    session_id: str
+    turn: int
+    agent: str
+    attempt: int
+    model: str
+    prompt_version: str
+    prompt_sha256: str
+    outcome: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Spent:
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: Decimal | None
+    """None when a call's model has no known price: a sum that leaves calls out would be too low."""
+    seconds: float
+
+
+class ModelCalls:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, calls: list[ModelCall]) -> None:
+        if not calls:
+            return
+        with self._db.transaction() as connection:
+            connection.cursor().executemany(
+                f"INSERT INTO model_calls VALUES ({', '.join(['%s'] * 12)}, now())",  # noqa: S608
+                [astuple(call) for call in calls],
+            )
+
+    def spent(self, session_id: str) -> Spent:
+        row = self._db.one(
+            """
+            SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0)::int AS prompt_tokens,
+                   coalesce(sum(completion_tokens), 0)::int AS completion_tokens,
+                   CASE WHEN count(cost_usd) = count(*) THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
+                   coalesce(sum(seconds), 0) AS seconds
+            FROM model_calls WHERE session_id = %s
+            """,
+            session_id,
+        )
+        assert row is not None  # noqa: S101  # an aggregate always has a row
+        return Spent(**row)

@@ -1,0 +1,88 @@
+"""Sessions: who is being interviewed, how far it got, and the key of its audit."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from errors import NotFoundError
+from storage.database import Database, Row
+
+DiagnosticMode = Literal["screening", "categorical", "diagnostic"]
+
+
+@dataclass(frozen=True)
+class Session:
+    id: str
+    status: str
+    mode: DiagnosticMode
+    items_completed: int
+    turns_answered: int
+    flags: tuple[str, ...]
+    persona: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Sessions:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def create(self, *, mode: DiagnosticMode = "diagnostic", persona: str | None = None) -> Session:
+        identifier = secrets.token_urlsafe(16)
+        key = self._db.vault.seal(os.urandom(32), _key_aad(identifier))
+        self._db.run(
+            "INSERT INTO sessions (id, status, mode, persona, audit_key) VALUES (%s, 'active', %s, %s, %s)",
+            identifier, mode, persona, key,
+        )  # fmt: skip
+        return self.get(identifier)
+
+    def get(self, identifier: str) -> Session:
+        return _session(self._row(identifier))
+
+    def list(self, limit: int = 200) -> list[Session]:
+        return [_session(row) for row in self._db.all("SELECT * FROM sessions ORDER BY created_at DESC LIMIT %s", limit)]
+
+    def record_progress(
+        self, identifier: str, *, status: str, items_completed: int, turns_answered: int, flags: Sequence[str]
+    ) -> None:
+        """The row lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer."""
+        self._db.run(
+            """
+            UPDATE sessions SET status = %s, items_completed = %s, turns_answered = %s, flags = %s, updated_at = now()
+            WHERE id = %s AND turns_answered <= %s AND status IN ('active', %s)
+            """,
+            status, items_completed, turns_answered, list(flags), identifier, turns_answered, status,
+        )  # fmt: skip
+
+    def unfinished(self) -> list[str]:
+        """Active sessions with a message in the ledger that the conversation has not got to yet."""
+        rows = self._db.all(
+            """
+            SELECT id FROM sessions WHERE status = 'active'
+            AND turns_answered < (SELECT coalesce(max(turn), 0) FROM turns WHERE session_id = sessions.id)
+            """
+        )
+        return [row["id"] for row in rows]
+
+    def audit_key(self, identifier: str) -> bytes:
+        return self._db.vault.open(self._row(identifier)["audit_key"], _key_aad(identifier))
+
+    def _row(self, identifier: str) -> Row:
+        row = self._db.one("SELECT * FROM sessions WHERE id = %s", identifier)
+        if row is None:
+            raise NotFoundError(f"there is no session {identifier!r}: `crosscut sessions` lists them.")
+        return row
+
+
+def _key_aad(identifier: str) -> str:
+    return f"{identifier}:audit_key"
+
+
+def _session(row: Row) -> Session:
+    values = {k: v for k, v in row.items() if k != "audit_key"}
+    return Session(**{**values, "flags": tuple(row["flags"])})

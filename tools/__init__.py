@@ -1,0 +1,1 @@
+"""Development tools: bootstrap, browser, benchmarks."""

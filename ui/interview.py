@@ -1,0 +1,111 @@
+"""The conversation, and the profile when it has ended."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+import pandas as pd
+import streamlit as st
+
+from errors import CrosscutError, NotFoundError, StaleTurn, TurnInProgress
+from graph.runtime import MAX_MESSAGE_CHARACTERS, View
+from graph.state import Line
+from instruments.level1 import item_number, level1
+from ui.bench import workbench
+
+_AVATARS = {"interviewer": ":material/clinical_notes:", "patient": ":material/person:"}
+_NOT_SAVED = (
+    "Your message could not be saved, so it was not taken. Please send it again in a moment. "
+    "If you are in danger, call your local emergency number."
+)
+_log = logging.getLogger(__name__)
+
+
+def show(session_id: str) -> None:
+    try:
+        view = workbench().runtime.view(session_id)
+    except NotFoundError:
+        st.error("This link does not lead to a session.")
+        return
+    except CrosscutError as error:
+        _log.error("a session could not be shown: %s", type(error).__name__)
+        st.error("The conversation cannot be shown right now. Nothing is lost: reload the page in a moment.")
+        return
+    st.title("Interview")
+    st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")
+    for line in view.lines:
+        _bubble(line)
+    _show_notice()
+    if view.open:
+        _ask_for_answer(view)
+    else:
+        _show_outcome(view)
+
+
+def _bubble(line: Line) -> None:
+    with st.chat_message(line.role, avatar=_AVATARS[line.role]):
+        _plain(line.text)
+
+
+def _plain(text: str) -> None:
+    """Text as it was written: never Markdown, never HTML."""
+    st.text(text, width="stretch")
+
+
+def _ask_for_answer(view: View) -> None:
+    st.chat_input(
+        "Your answer",
+        key=f"answer-{view.session_id}-{view.turn}",
+        max_chars=MAX_MESSAGE_CHARACTERS,
+        submit_mode="disable",
+        on_submit=_submit,
+        args=(view.session_id, view.turn, uuid.uuid4().hex),
+    )
+
+
+def _submit(session_id: str, turn: int, message_id: str) -> None:
+    """Runs before the page is drawn again, so the patient's bubble appears only once the message is in the ledger."""
+    text = st.session_state.get(f"answer-{session_id}-{turn}")
+    if not text:
+        return
+    try:
+        workbench().runtime.submit(session_id, text, expected_turn=turn, message_id=message_id)
+    except TurnInProgress:
+        st.session_state["notice"] = "Your last message is still being worked on. Please wait a moment."
+    except StaleTurn:
+        st.session_state["notice"] = "This question was already answered, perhaps in another tab. Here is the newest one."
+    except CrosscutError as error:
+        _log.error("a message was not taken: %s", type(error).__name__)
+        st.session_state["notice"] = _NOT_SAVED
+
+
+def _show_notice() -> None:
+    notice = st.session_state.pop("notice", None)
+    if notice:
+        st.warning(notice)
+
+
+def _show_outcome(view: View) -> None:
+    if view.profile.session_status == "terminated_for_safety":
+        return
+    st.subheader("Profile")
+    rows = []
+    for response in view.profile.item_responses:
+        item = level1().item(item_number(response.item_id))
+        rows.append(
+            {
+                "Item": response.item_id,
+                "Domain": level1().domain_of(item.number).name,
+                "Score": f"not determined (best fit {response.score})" if response.undetermined else str(response.score),
+                "Ambiguity": response.ambiguity,
+                "In the patient's words": " · ".join(response.evidence_quotes),
+            }
+        )
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
+    st.download_button(
+        "Download the profile (JSON)",
+        view.profile.model_dump_json(by_alias=True, exclude_none=True, indent=2),
+        file_name=f"profile-{view.session_id}.json",
+        mime="application/json",
+    )

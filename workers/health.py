@@ -1,0 +1,131 @@
+"""What `crosscut doctor` and the health page tell: what is found, what runs, and what to do about each problem."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from errors import CrosscutError
+from settings import RULES, Settings
+from storage.crypto import key_path, load_vault
+from storage.embedded import server_status
+
+State = Literal["ok", "off", "broken"]
+
+_PACKAGES = ("langgraph", "langgraph-checkpoint-postgres", "langchain-openai", "psycopg", "celery", "streamlit", "pydantic")
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True)
+class Check:
+    """`off` is a thing that is not running or not configured and need not be; `broken` is a thing that must be mended."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str = ""
+
+
+def all_checks(settings: Settings) -> list[Check]:
+    groups: list[Callable[[Settings], Iterator[Check]]] = [_python, _home, _key, _servers, _app, _gateway, _browser]
+    return [check for group in groups for check in _guarded(group, settings)]
+
+
+def _guarded(group: Callable[[Settings], Iterator[Check]], settings: Settings) -> Iterator[Check]:
+    """A check that fails is a finding; it must not hide the checks after it."""
+    try:
+        yield from group(settings)
+    except CrosscutError as error:
+        yield Check(group.__name__.strip("_"), "broken", str(error))
+
+
+def _python(_: Settings) -> Iterator[Check]:
+    good = sys.version_info >= (3, 11)
+    yield Check("python", "ok" if good else "broken", platform.python_version(), "" if good else "install Python 3.11+")
+    for name in _PACKAGES:
+        try:
+            yield Check(name, "ok", version(name))
+        except PackageNotFoundError:
+            yield Check(name, "broken", "not installed", "make run (or make test) installs it")
+
+
+def _home(settings: Settings) -> Iterator[Check]:
+    home = settings.crosscut_home
+    place = next(p for p in (home, *home.parents) if p.exists())
+    if os.access(place, os.W_OK | os.X_OK) and place.is_dir():
+        yield Check("home", "ok", str(home) if home.exists() else f"{home} (made at first start)")
+    else:
+        yield Check("home", "broken", f"{place} is not a folder you may write to", "set CROSSCUT_HOME to one that is")
+
+
+def _key(settings: Settings) -> Iterator[Check]:
+    if settings.crosscut_key is None and not key_path(settings).exists():
+        yield Check("encryption key", "off", "none yet", "made at first start; back it up afterwards")
+        return
+    origin = "CROSSCUT_KEY" if settings.crosscut_key else str(key_path(settings))
+    yield Check("encryption key", "ok", f"{origin}, fingerprint {load_vault(settings).fingerprint()}")
+
+
+def _servers(settings: Settings) -> Iterator[Check]:
+    for row in server_status(settings):
+        kind = "embedded" if row.embedded else "external"
+        process = f", process {row.pid}" if row.pid else ""
+        detail = " ".join(filter(None, [kind, row.version, row.detail])) + process
+        state: State = "ok" if row.running else ("off" if row.embedded and not row.fix else "broken")
+        yield Check(row.name, state, detail, row.fix or ("" if row.running else "make run starts it"))
+
+
+def _app(settings: Settings) -> Iterator[Check]:
+    address = f"http://{settings.crosscut_host}:{settings.crosscut_port}"
+    if _answers(f"{address}/_stcore/health"):
+        yield Check("app", "ok", address)
+    else:
+        yield Check("app", "off", f"nothing answers at {address}", "make run starts it")
+
+
+def _gateway(settings: Settings) -> Iterator[Check]:
+    roles = {role: model for role, model in settings.models.items() if model != RULES}
+    if not roles:
+        yield Check("models", "ok", "embedded rules for every role; nothing leaves this machine")
+        return
+    url = str(settings.gateway_base_url).rstrip("/")
+    named = ", ".join(f"{role}: {model}" for role, model in roles.items())
+    if _answers(f"{url}/models", settings):
+        yield Check("models", "ok", f"{named} at {url}")
+    else:
+        yield Check("models", "broken", f"{url} does not answer", "check GATEWAY_BASE_URL and GATEWAY_API_KEY")
+
+
+def _browser(_: Settings) -> Iterator[Check]:
+    found = find_browser()
+    if found:
+        yield Check("browser for tests", "ok", str(found))
+    else:
+        yield Check("browser for tests", "off", "none found", "Debian: apt-get install chromium")
+
+
+def find_browser() -> Path | None:
+    for name in _BROWSERS:
+        if path := shutil.which(name):
+            return Path(path)
+    return None
+
+
+def _answers(url: str, settings: Settings | None = None) -> bool:
+    request = urllib.request.Request(url)  # noqa: S310  # our own settings name it
+    if settings and settings.gateway_api_key:
+        request.add_header("Authorization", f"Bearer {settings.gateway_api_key.get_secret_value()}")
+    try:
+        with urllib.request.urlopen(request, timeout=3) as response:  # noqa: S310
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError, ValueError):
+        return False

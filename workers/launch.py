@@ -1,0 +1,88 @@
+"""What `make run` starts: the worker and the page, under the supervisor."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from graph.assembly import prepare_database
+from settings import Settings
+from storage.crypto import load_vault
+from storage.embedded import Services, services
+from storage.supervisor import Child, http_ready, up
+from workers.celery_app import celery, configure
+
+_ROOT = Path(__file__).parent.parent
+
+# Streamlit's and LangSmith's telemetry stays off whatever the environment says.
+QUIET = {
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
+}
+
+
+def run_everything(settings: Settings) -> int:
+    vault = load_vault(settings)
+    return up(
+        settings,
+        migrate=lambda url: prepare_database(url, vault),
+        children=lambda running: _children(settings, running),
+    )
+
+
+def run_worker(settings: Settings, concurrency: int) -> int:
+    """A Celery worker with the scheduler inside, attached to this installation's servers."""
+    with services(settings) as running:
+        prepare_database(running.database_url, load_vault(settings))
+        configure(settings, database_url=running.database_url, redis_url=running.redis_url)
+        schedule = settings.crosscut_home / "run" / "schedule"
+        celery.worker_main(
+            [
+                "worker",
+                "--loglevel",
+                settings.crosscut_log_level,
+                "--concurrency",
+                str(concurrency),
+                "--beat",
+                "--schedule",
+                str(schedule),
+                "--without-gossip",
+                "--without-mingle",
+            ]
+        )
+    return 0
+
+
+def _children(settings: Settings, running: Services) -> Sequence[Child]:
+    address = f"http://{settings.crosscut_host}:{settings.crosscut_port}"
+    environment = {**QUIET, "CROSSCUT_HOME": str(settings.crosscut_home), "PYTHONPATH": _python_path()}
+    return (
+        Child("worker", [sys.executable, "-m", "cli", "worker"], environment, lambda: _worker_answers(settings, running)),
+        Child("app", _streamlit(settings), environment, http_ready(f"{address}/_stcore/health")),
+    )
+
+
+def _python_path() -> str:
+    return os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+
+
+def _streamlit(settings: Settings) -> list[str]:
+    return [
+        sys.executable, "-m", "streamlit", "run", str(_ROOT / "app.py"),
+        "--server.address", settings.crosscut_host,
+        "--server.port", str(settings.crosscut_port),
+        "--server.headless", "true",
+        "--server.fileWatcherType", "none",
+        "--runner.magicEnabled", "false",
+        "--browser.gatherUsageStats", "false",
+        "--client.toolbarMode", "minimal",
+        "--client.showErrorDetails", "none",
+    ]  # fmt: skip
+
+
+def _worker_answers(settings: Settings, running: Services) -> bool:
+    configure(settings, database_url=running.database_url, redis_url=running.redis_url)
+    return bool(celery.control.ping(timeout=1.0))
