@@ -1,6 +1,5 @@
 FROM python:3.13-slim
 WORKDIR /srv/crosscut
-COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY . .
 RUN pip install --no-cache-dir -c constraints.txt -e . \
     && useradd --system --home-dir /var/lib/crosscut --create-home crosscut

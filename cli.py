@@ -22,7 +22,10 @@ from storage.crypto import new_key
 from storage.sessions import DiagnosticMode
 
 app = typer.Typer(
-    no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help="Structured clinical conversations."
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Structured clinical conversations.",
 )
 console = Console()
 _STATE_STYLE = {"ok": "green", "off": "dim", "broken": "bold red"}
@@ -51,6 +54,14 @@ def worker(concurrency: int = 1) -> None:
     from workers.launch import run_worker
 
     raise typer.Exit(run_worker(load_settings(), concurrency))
+
+
+@app.command()
+def page() -> None:
+    """Serve the page alone, for set-ups where something else keeps it running."""
+    from workers.launch import run_page
+
+    raise typer.Exit(run_page(load_settings()))
 
 
 @app.command()
@@ -109,7 +120,7 @@ def sessions() -> None:
     """List the sessions."""
     with open_workbench(load_settings()) as bench:
         table = Table("session", "status", "items", "flags", "begun", title="Sessions", title_justify="left")
-        for row in bench.runtime.sessions.list():
+        for row in bench.runtime.sessions.newest():
             begun = row.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
             table.add_row(row.id, row.status, f"{row.items_completed}/23", ", ".join(row.flags), begun)
         console.print(table)
@@ -163,8 +174,6 @@ def _print_scores(view: View) -> None:
         score = f"not determined (best fit {response.score})" if response.undetermined else str(response.score)
         table.add_row(response.item_id, score, str(response.ambiguity), quotes)
     console.print(table)
-
-
 
 
 if __name__ == "__main__":

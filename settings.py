@@ -83,7 +83,7 @@ def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Set
     """Read and check all settings; every problem is named together with its fix."""
     _refuse_unknown_environment()
     try:
-        settings = Settings(_env_file=env_file, **overrides)  # type: ignore[call-arg]
+        settings = Settings(_env_file=env_file, **overrides)
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(e["loc"], e["type"], e["msg"]) for e in error.errors())) from None
     _refuse_model_without_key(settings)

@@ -1,4 +1,4 @@
-"""The interviewer words an item's question and its possible follow-up; code has checked both before anybody sees them."""
+"""The interviewer words an item's question and its possible follow-up; code checks both before anybody sees them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ Retries are not made here: the contract makes them, since it alone knows how muc
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import math
 import time
 import tomllib
@@ -16,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agents import background
 from agents.failures import CallError, UnusableAnswer
@@ -26,6 +25,7 @@ from settings import RULES, Settings
 if TYPE_CHECKING:
     import openai
     from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration
     from langchain_openai import ChatOpenAI
 
 RETRYABLE = frozenset({408, 409, 425, 429})
@@ -147,19 +147,18 @@ class GatewayClient:
         try:
             # The total deadline: a server that drips bytes never trips the client's read timeout.
             async with asyncio.timeout(seconds):
-                # An empty context: no tracer, callback or token stream of the calling graph gets to see the messages.
-                call = asyncio.create_task(self._invoke(system, user, options), context=contextvars.Context())
-                message = await call
+                generation = await self._generate(system, user, options)
         except Exception as error:
             raise _gateway_error(error, self._model, seconds) from None
-        return self._read(message, time.monotonic() - started)
+        return self._read(generation, time.monotonic() - started)
 
-    async def _invoke(self, system: str, user: str, options: dict[str, Any]) -> AIMessage:
+    async def _generate(self, system: str, user: str, options: dict[str, Any]) -> ChatGeneration:
+        """Below langchain's callback manager, so that no tracer that the environment turns on, no cache and no token
+        stream of the calling graph ever sees the messages."""
         from langchain_core.messages import HumanMessage, SystemMessage
-        from langsmith import tracing_context
 
-        with tracing_context(enabled=False):
-            return await self._chat().ainvoke([SystemMessage(system), HumanMessage(user)], **options)
+        result = await self._chat()._agenerate([SystemMessage(system), HumanMessage(user)], **options)
+        return result.generations[0]
 
     def _chat(self) -> ChatOpenAI:
         from langchain_openai import ChatOpenAI
@@ -181,7 +180,8 @@ class GatewayClient:
             self._built = http, chat
         return self._built[1]
 
-    def _read(self, message: AIMessage, seconds: float) -> Completion:
+    def _read(self, generation: ChatGeneration, seconds: float) -> Completion:
+        message = cast("AIMessage", generation.message)
         usage = message.usage_metadata
         asked, answered = (usage["input_tokens"], usage["output_tokens"]) if usage else (None, None)
         completion = Completion(
@@ -191,7 +191,7 @@ class GatewayClient:
             completion_tokens=answered,
             cost_usd=cost_usd(self._model, asked, answered),
             seconds=seconds,
-            finish_reason=message.response_metadata.get("finish_reason"),
+            finish_reason=(generation.generation_info or {}).get("finish_reason"),
         )
         _refuse_unusable(completion, refused=bool(message.additional_kwargs.get("refusal")))
         return completion

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,6 @@ Out = TypeVar("Out")
 Out_co = TypeVar("Out_co", covariant=True)
 Model = TypeVar("Model", bound=BaseModel)
 
-FENCE = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
 # Nothing that strict mode refuses, and nothing that only bloats the request.
 DROPPED_KEYWORDS = frozenset({"default", "title", "examples"})
 NAMED_ERRORS = 5
@@ -62,9 +60,8 @@ class JsonOutput(Generic[Model]):
         return frozenset(name for part in parts for name in part.get("properties", {}))
 
     def read(self, text: str) -> Model:
-        fenced = FENCE.fullmatch(text)
         try:
-            return self.model_type.model_validate_json(fenced["inside"] if fenced else text)
+            return self.model_type.model_validate_json(_unfenced(text))
         except ValidationError as error:
             raise self._explained(error) from None
 
@@ -100,6 +97,13 @@ class TaggedOutput(Generic[Out]):
             return self.parse({tag: inside or "" for tag, inside in found.items()})
         except ValueError:
             raise UnusableAnswer("schema", f"the text inside {_listed(list(found))} has the wrong form") from None
+
+
+def _unfenced(text: str) -> str:
+    """Without the ```json fence that many models put around an answer; any other wrapping stays, and fails."""
+    first, _, rest = text.strip().partition("\n")
+    fenced = first.strip().lower() in ("```", "```json") and rest.endswith("```")
+    return rest.removesuffix("```") if fenced else text
 
 
 def _inside(tag: str, text: str) -> str | None:

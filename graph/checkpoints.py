@@ -57,7 +57,7 @@ class SealedSerializer(EncryptedSerializer):
 
 class SealedSaver(PostgresSaver):
     def __init__(self, database: Database) -> None:
-        super().__init__(database.pool, serde=SealedSerializer(database.vault))  # type: ignore[arg-type]
+        super().__init__(database.pool, serde=SealedSerializer(database.vault))
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> SealedSaver:  # noqa: ARG002
         """LangGraph would rebuild the serializer here and drop the sealing subclass; the list is explicit anyway."""

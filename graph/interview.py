@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from agents.contract import Agent, AgentResult
@@ -97,7 +97,8 @@ class InterviewNodes:
     @node()
     def draft(self, state: InterviewState) -> Command[tuple[()]]:
         """Word the next item while this answer is scored; whether it comes next is not this node's business."""
-        upcoming = [n for n in map(item_number, state["profile"].question_state.pending_items) if n not in state["drafts"]]
+        pending = map(item_number, state["profile"].question_state.pending_items)
+        upcoming = [item for item in pending if item not in state["drafts"]]
         return Command(update=InterviewUpdate(drafts=self._draft(state, upcoming[0]) if upcoming else {}))
 
     @node()
@@ -116,14 +117,14 @@ class InterviewNodes:
                 lines=[_say(state, "closing", closing_text())],
                 cursor=state["cursor"].model_copy(update={"awaiting": "nothing"}),
             ),
-            goto=END,
+            goto="__end__",
         )
 
     @node(runs_when=SessionStatus.TERMINATED)
     def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
         line = _say(state, "safety_script", safety_script())
         cursor = state["cursor"].model_copy(update={"awaiting": "nothing"})
-        return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto=END)
+        return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto="__end__")
 
     def _draft(self, state: InterviewState, item: int) -> dict[int, Draft]:
         result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state["setup"].seed))
@@ -138,17 +139,14 @@ def build_interview(agents: InterviewAgents) -> StateGraph[InterviewState]:
     nodes = InterviewNodes(agents)
     graph = StateGraph(InterviewState)
     graph.add_conditional_edges(START, _route_by_status)
-    for method in (
-        nodes.intro,
-        nodes.ask_item,
-        nodes.risk_check,
-        nodes.score_item,
-        nodes.draft,
-        nodes.follow_up,
-        nodes.report,
-        nodes.safety_stop,
-    ):
-        graph.add_node(method.__name__.upper(), method)
+    graph.add_node("INTRO", nodes.intro)
+    graph.add_node("ASK_ITEM", nodes.ask_item)
+    graph.add_node("RISK_CHECK", nodes.risk_check)
+    graph.add_node("SCORE_ITEM", nodes.score_item)
+    graph.add_node("DRAFT", nodes.draft)
+    graph.add_node("FOLLOW_UP", nodes.follow_up)
+    graph.add_node("REPORT", nodes.report)
+    graph.add_node("SAFETY_STOP", nodes.safety_stop)
     return graph
 
 

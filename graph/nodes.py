@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from langgraph.types import Command
 
@@ -12,35 +12,33 @@ from errors import CrosscutError
 from graph.state import InterviewState
 from instruments.profile import SessionStatus
 
-NodeFunction = Callable[[Any, InterviewState], "Command[Any]"]
+NodeMethod = TypeVar("NodeMethod", bound=Callable[..., Command[Any]])
 
 
 class UndeclaredRoute(CrosscutError):
     """A node went where its annotation does not say: a programming error that LangGraph lets pass."""
 
 
-def node(
-    *, runs_when: SessionStatus = SessionStatus.ACTIVE
-) -> Callable[[Callable[[Any, InterviewState], Any]], Callable[[Any, InterviewState], Any]]:
+def node(*, runs_when: SessionStatus = SessionStatus.ACTIVE) -> Callable[[NodeMethod], NodeMethod]:
     """Check each `goto` against the annotation, and let nothing run on a session that is closed to this node.
 
     On a closed session an empty Command is returned: raising there would wedge the thread for good.
     """
 
-    def decorate(function: Callable[[Any, InterviewState], Any]) -> Callable[[Any, InterviewState], Any]:
+    def decorate(function: NodeMethod) -> NodeMethod:
         declared = declared_routes(function)
 
         @functools.wraps(function)
-        def run(self: Any, state: InterviewState) -> Any:
+        def run(self: Any, state: InterviewState) -> Command[Any]:
             if state["profile"].session_status is not runs_when:
                 return Command()
-            command: Command[Any] = function(self, state)
+            command = function(self, state)
             taken = _routes(command)
             if not taken <= declared or (declared and not taken):
                 raise UndeclaredRoute(f"{function.__name__} went to {sorted(taken)}, declared are {sorted(declared)}")
             return command
 
-        return run
+        return cast(NodeMethod, run)
 
     return decorate
 
@@ -52,5 +50,5 @@ def declared_routes(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _routes(command: Command[Any]) -> frozenset[str]:
-    goto = command.goto
+    goto: Any = command.goto
     return frozenset([goto] if isinstance(goto, str) else [str(step) for step in goto])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # Studio loads this file by its path
 
-from agents.contract import Budget  # noqa: E402
-from agents.interviewer import interviewer as interviewer_agent  # noqa: E402
-from agents.risk import check_risk  # noqa: E402
-from agents.scorer import scorer as scorer_agent  # noqa: E402
-from graph.interview import InterviewAgents, build_interview  # noqa: E402
-from settings import load_settings  # noqa: E402
+from agents.contract import Budget
+from agents.interviewer import interviewer as interviewer_agent
+from agents.risk import check_risk
+from agents.scorer import scorer as scorer_agent
+from graph.interview import InterviewAgents, build_interview
+from settings import load_settings
 
 _settings = load_settings()
 interview = build_interview(

@@ -80,7 +80,9 @@ def _key_file_content(path: Path) -> str:
         return path.read_text("ascii")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise StorageError(f"the key file {path} cannot be used: {reason}. Set CROSSCUT_HOME or CROSSCUT_KEY.") from None
+        raise StorageError(
+            f"the key file {path} cannot be used: {reason}. Set CROSSCUT_HOME or CROSSCUT_KEY."
+        ) from None
 
 
 def _create_once(path: Path) -> None:

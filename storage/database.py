@@ -83,4 +83,6 @@ def borrowed(pool: Pool) -> Iterator[Connection]:
         with pool.connection() as connection:
             yield connection
     except (PoolTimeout, psycopg.OperationalError) as error:
-        raise ServiceError(f"the database did not answer ({type(error).__name__}). `crosscut doctor` says why.") from error
+        raise ServiceError(
+            f"the database did not answer ({type(error).__name__}). `crosscut doctor` says why."
+        ) from error

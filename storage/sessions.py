@@ -44,8 +44,9 @@ class Sessions:
     def get(self, identifier: str) -> Session:
         return _session(self._row(identifier))
 
-    def list(self, limit: int = 200) -> list[Session]:
-        return [_session(row) for row in self._db.all("SELECT * FROM sessions ORDER BY created_at DESC LIMIT %s", limit)]
+    def newest(self, limit: int = 200) -> list[Session]:
+        rows = self._db.all("SELECT * FROM sessions ORDER BY created_at DESC LIMIT %s", limit)
+        return [_session(row) for row in rows]
 
     def record_progress(
         self, identifier: str, *, status: str, items_completed: int, turns_answered: int, flags: Sequence[str]

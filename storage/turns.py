@@ -45,7 +45,7 @@ class Turns:
     def by_message(self, session_id: str, message_id: str) -> Turn | None:
         return self._find("message_id = %s", session_id, message_id)
 
-    def list(self, session_id: str) -> list[Turn]:
+    def of_session(self, session_id: str) -> list[Turn]:
         rows = self._db.all("SELECT * FROM turns WHERE session_id = %s ORDER BY turn", session_id)
         return [self._turn(row) for row in rows]
 

@@ -47,8 +47,24 @@ with services(settings, redis=len(sys.argv) > 2) as found:
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
+def new_home() -> Iterator[Path]:
     with temporary_home() as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def template() -> Iterator[Path]:
+    with temporary_home() as path:
+        with services(settings_for(path), redis=False):
+            pass
+        yield path
+
+
+@pytest.fixture
+def home(template: Path) -> Iterator[Path]:
+    """A home with a database in it, copied, since creating one takes a second."""
+    with temporary_home() as path:
+        subprocess.run(["cp", "-a", template, path], check=True)
         yield path
 
 
@@ -115,13 +131,13 @@ def test_the_first_process_starts_the_others_attach_and_the_last_one_stops(home:
         assert not processes_below(home)
 
 
-def test_many_processes_at_once_start_one_server(home: Path) -> None:
+def test_many_processes_at_once_start_one_server(new_home: Path) -> None:
     with ExitStack() as stack:
-        users = [stack.enter_context(user(home, "redis")) for _ in range(6)]
+        users = [stack.enter_context(user(new_home, "redis")) for _ in range(4)]
         assert sum(one.report()["started"] for one in users) == 1
         for one in users:
             one.leave()
-    assert not processes_below(home)
+    assert not processes_below(new_home)
 
 
 def test_two_uses_in_one_process_are_two_users(home: Path) -> None:
@@ -204,15 +220,15 @@ def test_a_stale_pid_file_that_names_a_living_stranger_is_removed(home: Path) ->
         assert one_value(found.database_url, "select 1") == 1
 
 
-def test_a_creation_killed_half_way_is_done_anew(home: Path) -> None:
-    with user(home) as cut:
-        wait_until(lambda: any(home.glob("postgres.init-*/PG_VERSION")))
+def test_a_creation_killed_half_way_is_done_anew(new_home: Path) -> None:
+    with user(new_home) as cut:
+        wait_until(lambda: any(new_home.glob("postgres.init-*/PG_VERSION")))
         cut.kill()
-        kill_below(home)
-    assert not (home / "postgres").exists()
-    with services(settings_for(home), redis=False) as found:
+        kill_below(new_home)
+    assert not (new_home / "postgres").exists()
+    with services(settings_for(new_home), redis=False) as found:
         assert one_value(found.database_url, "select 1") == 1
-    assert not list(home.glob("postgres.init-*"))
+    assert not list(new_home.glob("postgres.init-*"))
 
 
 def test_nothing_listens_on_tcp_and_the_cluster_is_utf8_with_checksums(home: Path) -> None:
@@ -267,38 +283,38 @@ def test_a_socket_folder_that_somebody_else_prepared_is_refused() -> None:
             sockets.unlink()
 
 
-def test_a_home_that_cannot_be_written_is_one_clear_error(home: Path) -> None:
-    home.write_text("a file, no folder")
+def test_a_home_that_cannot_be_written_is_one_clear_error(new_home: Path) -> None:
+    new_home.write_text("a file, no folder")
     with pytest.raises(ServiceError, match=r"cannot write to its folder .*/below .*set CROSSCUT_HOME"):  # noqa: SIM117
-        with services(settings_for(home / "below")):
+        with services(settings_for(new_home / "below")):
             pass
 
 
 def test_data_of_another_postgres_version_is_served_by_that_version(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    new_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(postgres_module, "NEWEST_POSTGRES", 16)
-        with services(settings_for(home), redis=False):
+        with services(settings_for(new_home), redis=False):
             pass
-    with services(settings_for(home), redis=False) as found:
+    with services(settings_for(new_home), redis=False) as found:
         assert one_value(found.database_url, "show server_version").startswith("16.")
 
 
-def test_data_of_an_unknown_version_is_refused(home: Path) -> None:
-    (home / "postgres").mkdir(parents=True)
-    (home / "postgres" / "PG_VERSION").write_text("9.6\n")
-    with pytest.raises(ServiceError, match=r"made by Postgres '9\.6'"), services(settings_for(home), redis=False):
+def test_data_of_an_unknown_version_is_refused(new_home: Path) -> None:
+    (new_home / "postgres").mkdir(parents=True)
+    (new_home / "postgres" / "PG_VERSION").write_text("9.6\n")
+    with pytest.raises(ServiceError, match=r"made by Postgres '9\.6'"), services(settings_for(new_home), redis=False):
         pass
-    assert "9.6" in server_status(settings_for(home))[0].detail
+    assert "9.6" in server_status(settings_for(new_home))[0].detail
 
 
-def test_a_folder_of_other_files_is_never_taken_for_data(home: Path) -> None:
-    (home / "postgres").mkdir(parents=True)
-    (home / "postgres" / "thesis.txt").write_text("mine")
-    with pytest.raises(ServiceError, match="no Postgres data"), services(settings_for(home), redis=False):
+def test_a_folder_of_other_files_is_never_taken_for_data(new_home: Path) -> None:
+    (new_home / "postgres").mkdir(parents=True)
+    (new_home / "postgres" / "thesis.txt").write_text("mine")
+    with pytest.raises(ServiceError, match="no Postgres data"), services(settings_for(new_home), redis=False):
         pass
-    assert (home / "postgres" / "thesis.txt").read_text() == "mine"
+    assert (new_home / "postgres" / "thesis.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -313,8 +329,8 @@ def test_a_folder_of_other_files_is_never_taken_for_data(home: Path) -> None:
         ({"redis_url": "redis://:hunter2@127.0.0.1:port/3"}, "REDIS_URL is malformed"),
     ],
 )
-def test_an_unreachable_server_is_named_without_its_password(home: Path, values: dict[str, str], said: str) -> None:
-    settings = settings_for(home, **values)
+def test_an_unreachable_server_is_named_without_its_password(new_home: Path, values: dict[str, str], said: str) -> None:
+    settings = settings_for(new_home, **values)
     with pytest.raises(ServiceError) as caught, services(settings):
         pass
     assert said in str(caught.value)
@@ -324,23 +340,23 @@ def test_an_unreachable_server_is_named_without_its_password(home: Path, values:
     assert "hunter2" not in details[0]
 
 
-def test_servers_of_ones_own_are_used_and_nothing_is_started(home: Path) -> None:
+def test_servers_of_ones_own_are_used_and_nothing_is_started(new_home: Path) -> None:
     with temporary_home() as own, services(settings_for(own)) as other:
         client_form = redis_client_url(other.redis_url)
-        settings = settings_for(home, database_url=other.database_url, redis_url=client_form)
+        settings = settings_for(new_home, database_url=other.database_url, redis_url=client_form)
         with services(settings) as found:
             assert found == embedded.Services(other.database_url, other.redis_url, False, False, False, False)
         assert all(row.running and not row.embedded for row in server_status(settings))
-        assert not home.exists()
+        assert not new_home.exists()
 
 
-def test_status_starts_and_creates_nothing(home: Path) -> None:
-    rows = server_status(settings_for(home))
+def test_status_starts_and_creates_nothing(new_home: Path) -> None:
+    rows = server_status(settings_for(new_home))
     assert [(row.name, row.running, row.pid) for row in rows] == [("Postgres", False, None), ("Valkey", False, None)]
-    assert not home.exists()
-    with services(settings_for(home)):
-        rows = server_status(settings_for(home))
-        assert [row.pid for row in rows] == [postmaster(home), Valkey(Home(home)).pid()]
+    assert not new_home.exists()
+    with services(settings_for(new_home)):
+        rows = server_status(settings_for(new_home))
+        assert [row.pid for row in rows] == [postmaster(new_home), Valkey(Home(new_home)).pid()]
         assert all(row.running and row.version and not row.fix for row in rows)
 
 
@@ -357,21 +373,21 @@ def test_a_bundled_program_runs() -> None:
 
 
 @as_root
-def test_root_serves_as_somebody_else_from_private_folders(home: Path) -> None:
-    with services(settings_for(home)):
-        pids = [postmaster(home), Valkey(Home(home)).pid()]
+def test_root_serves_as_somebody_else_from_private_folders(new_home: Path) -> None:
+    with services(settings_for(new_home)):
+        pids = [postmaster(new_home), Valkey(Home(new_home)).pid()]
         assert all(psutil.Process(pid).uids().real != 0 for pid in pids)
-        assert home.stat().st_mode & 0o777 == 0o711
-        assert all((home / name).stat().st_mode & 0o777 == 0o700 for name in ("postgres", "valkey", "run", "logs"))
+        assert new_home.stat().st_mode & 0o777 == 0o711
+        assert all((new_home / name).stat().st_mode & 0o777 == 0o700 for name in ("postgres", "valkey", "run", "logs"))
 
 
 @as_root
-def test_root_is_told_which_folder_is_closed(home: Path) -> None:
-    home.mkdir(mode=0o700)
-    with pytest.raises(ServiceError, match=f"^{home} is closed to the user .*CROSSCUT_HOME"):  # noqa: SIM117
-        with services(settings_for(home / "below")):
+def test_root_is_told_which_folder_is_closed(new_home: Path) -> None:
+    new_home.mkdir(mode=0o700)
+    with pytest.raises(ServiceError, match=f"^{new_home} is closed to the user .*CROSSCUT_HOME"):  # noqa: SIM117
+        with services(settings_for(new_home / "below")):
             pass
-    assert home.stat().st_mode & 0o777 == 0o700
+    assert new_home.stat().st_mode & 0o777 == 0o700
 
 
 @as_root
@@ -429,28 +445,28 @@ TASKS = {"serve": _serve}
 
 
 @as_root
-def test_an_ordinary_user_serves_as_itself(home: Path) -> None:
+def test_an_ordinary_user_serves_as_itself(new_home: Path) -> None:
     if not binaries.bundled_binary("postgres").exists() or not _nobody_can_run(binaries.bundled_binary("postgres")):
         pytest.skip("nobody cannot reach the bundled programs")
-    home.parent.chmod(0o777)
-    assert run_as_nobody("serve", home) == "1 True 700"
+    new_home.parent.chmod(0o777)
+    assert run_as_nobody("serve", new_home) == "1 True 700"
 
 
 @as_root
-def test_an_ordinary_user_is_told_that_a_folder_is_read_only(home: Path) -> None:
-    home.mkdir(mode=0o755)
-    answer = run_as_nobody("serve", home)
-    assert answer.startswith(f"ServiceError: Crosscut cannot write to its folder {home}")
+def test_an_ordinary_user_is_told_that_a_folder_is_read_only(new_home: Path) -> None:
+    new_home.mkdir(mode=0o755)
+    answer = run_as_nobody("serve", new_home)
+    assert answer.startswith(f"ServiceError: Crosscut cannot write to its folder {new_home}")
 
 
 @as_root
-def test_root_serves_an_ordinary_users_data_as_that_user(home: Path) -> None:
+def test_root_serves_an_ordinary_users_data_as_that_user(new_home: Path) -> None:
     nobody = pwd.getpwnam("nobody")
-    home.mkdir()
-    os.chown(home, nobody.pw_uid, nobody.pw_gid)
-    with services(settings_for(home)):
-        assert {process.uids().real for process in servers(home)} == {nobody.pw_uid}
-    assert {path.stat().st_uid for path in home.rglob("*")} == {nobody.pw_uid}
+    new_home.mkdir()
+    os.chown(new_home, nobody.pw_uid, nobody.pw_gid)
+    with services(settings_for(new_home)):
+        assert {process.uids().real for process in servers(new_home)} == {nobody.pw_uid}
+    assert {path.stat().st_uid for path in new_home.rglob("*")} == {nobody.pw_uid}
 
 
 def _nobody_can_run(program: Path) -> bool:

@@ -12,7 +12,9 @@ _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_sa
 
 def show() -> None:
     st.title("Crosscut")
-    st.write("The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions about the past two weeks.")
+    st.write(
+        "The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions about the past two weeks."
+    )
     if st.button("Start an interview", type="primary"):
         _start()
     _list_sessions()
@@ -29,7 +31,7 @@ def _start() -> None:
 
 
 def _list_sessions() -> None:
-    sessions = workbench().runtime.sessions.list(limit=50)
+    sessions = workbench().runtime.sessions.newest(limit=50)
     if not sessions:
         return
     st.subheader("Sessions")

@@ -12,6 +12,7 @@ from errors import CrosscutError, NotFoundError, StaleTurn, TurnInProgress
 from graph.runtime import MAX_MESSAGE_CHARACTERS, View
 from graph.state import Line
 from instruments.level1 import item_number, level1
+from instruments.profile import ItemResponse
 from ui.bench import workbench
 
 _AVATARS = {"interviewer": ":material/clinical_notes:", "patient": ":material/person:"}
@@ -74,7 +75,7 @@ def _submit(session_id: str, turn: int, message_id: str) -> None:
     except TurnInProgress:
         st.session_state["notice"] = "Your last message is still being worked on. Please wait a moment."
     except StaleTurn:
-        st.session_state["notice"] = "This question was already answered, perhaps in another tab. Here is the newest one."
+        st.session_state["notice"] = "That question was already answered, perhaps in another tab. Here is the newest."
     except CrosscutError as error:
         _log.error("a message was not taken: %s", type(error).__name__)
         st.session_state["notice"] = _NOT_SAVED
@@ -84,6 +85,10 @@ def _show_notice() -> None:
     notice = st.session_state.pop("notice", None)
     if notice:
         st.warning(notice)
+
+
+def _shown_score(response: ItemResponse) -> str:
+    return f"not determined (best fit {response.score})" if response.undetermined else str(response.score)
 
 
 def _show_outcome(view: View) -> None:
@@ -97,7 +102,7 @@ def _show_outcome(view: View) -> None:
             {
                 "Item": response.item_id,
                 "Domain": level1().domain_of(item.number).name,
-                "Score": f"not determined (best fit {response.score})" if response.undetermined else str(response.score),
+                "Score": _shown_score(response),
                 "Ambiguity": response.ambiguity,
                 "In the patient's words": " · ".join(response.evidence_quotes),
             }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown
 
+from errors import ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
 from settings import Settings, load_settings
@@ -33,33 +35,43 @@ celery.conf.update(
     beat_schedule={"sweep": {"task": "crosscut.sweep", "schedule": _SWEEP_EVERY_SECONDS}},
 )
 
-_process: dict[str, Any] = {}
+
+@dataclass
+class _Process:
+    """What a worker process holds; set before the fork, completed in each child."""
+
+    settings: Settings | None = None
+    database_url: str = ""
+    runtime: InterviewRuntime | None = None
+    stack: ExitStack = field(default_factory=ExitStack)
+
+
+_process = _Process()
 
 
 def configure(settings: Settings, *, database_url: str, redis_url: str) -> Celery:
     """Point the application at its broker and database; forked children inherit this."""
     celery.conf.broker_url = redis_url
-    _process.update(settings=settings, database_url=database_url)
+    _process.settings, _process.database_url = settings, database_url
     return celery
 
 
 @worker_process_init.connect
 def _open(**_: Any) -> None:
     """Each forked child has pools of its own: a connection cannot be shared across a fork."""
-    settings = _process.get("settings") or load_settings()
-    stack = ExitStack()
-    _, runtime = stack.enter_context(connected(settings, _process["database_url"], load_vault(settings)))
-    _process.update(stack=stack, runtime=runtime)
+    settings = _process.settings or load_settings()
+    opened = connected(settings, _process.database_url, load_vault(settings))
+    _process.runtime = _process.stack.enter_context(opened)[1]
 
 
 @worker_process_shutdown.connect
 def _close(**_: Any) -> None:
-    if "stack" in _process:
-        _process.pop("stack").close()
+    _process.stack.close()
 
 
 @celery.task(name="crosscut.sweep")
 def sweep() -> int:
     """Finish the turns that a killed process left in the ledger."""
-    runtime: InterviewRuntime = _process["runtime"]
-    return len(runtime.recover_all())
+    if _process.runtime is None:
+        raise ServiceError("the sweep runs in a worker process only")
+    return len(_process.runtime.recover_all())

@@ -21,13 +21,13 @@ from storage.embedded import server_status
 
 State = Literal["ok", "off", "broken"]
 
-_PACKAGES = ("langgraph", "langgraph-checkpoint-postgres", "langchain-openai", "psycopg", "celery", "streamlit", "pydantic")
+_PACKAGES = ("langgraph", "langgraph-checkpoint-postgres", "langchain-openai", "psycopg", "celery", "streamlit")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @dataclass(frozen=True)
 class Check:
-    """`off` is a thing that is not running or not configured and need not be; `broken` is a thing that must be mended."""
+    """`off` is not running or not configured, and need not be; `broken` must be mended."""
 
     name: str
     state: State
@@ -78,10 +78,11 @@ def _key(settings: Settings) -> Iterator[Check]:
 def _servers(settings: Settings) -> Iterator[Check]:
     for row in server_status(settings):
         kind = "embedded" if row.embedded else "external"
-        process = f", process {row.pid}" if row.pid else ""
-        detail = " ".join(filter(None, [kind, row.version, row.detail])) + process
-        state: State = "ok" if row.running else ("off" if row.embedded and not row.fix else "broken")
-        yield Check(row.name, state, detail, row.fix or ("" if row.running else "make run starts it"))
+        process = f"process {row.pid}" if row.pid else ""
+        detail = ", ".join(filter(None, [f"{kind} {row.version}".strip(), process, row.detail]))
+        stopped = row.embedded and row.pid is None and row.version != ""
+        state: State = "ok" if row.running else ("off" if stopped else "broken")
+        yield Check(row.name, state, detail, row.fix)
 
 
 def _app(settings: Settings) -> Iterator[Check]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from kombu.exceptions import OperationalError
 
 from graph.assembly import prepare_database
 from settings import Settings
@@ -33,6 +36,11 @@ def run_everything(settings: Settings) -> int:
     )
 
 
+def run_page(settings: Settings) -> int:
+    """The page alone, for set-ups where something else keeps it running."""
+    return subprocess.run(_streamlit(settings), env={**os.environ, **_environment(settings)}, check=False).returncode  # noqa: S603
+
+
 def run_worker(settings: Settings, concurrency: int) -> int:
     """A Celery worker with the scheduler inside, attached to this installation's servers."""
     with services(settings) as running:
@@ -58,15 +66,17 @@ def run_worker(settings: Settings, concurrency: int) -> int:
 
 def _children(settings: Settings, running: Services) -> Sequence[Child]:
     address = f"http://{settings.crosscut_host}:{settings.crosscut_port}"
-    environment = {**QUIET, "CROSSCUT_HOME": str(settings.crosscut_home), "PYTHONPATH": _python_path()}
+    environment = _environment(settings)
+    configure(settings, database_url=running.database_url, redis_url=running.redis_url)
     return (
-        Child("worker", [sys.executable, "-m", "cli", "worker"], environment, lambda: _worker_answers(settings, running)),
+        Child("worker", [sys.executable, "-m", "cli", "worker"], environment, _worker_answers),
         Child("app", _streamlit(settings), environment, http_ready(f"{address}/_stcore/health")),
     )
 
 
-def _python_path() -> str:
-    return os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+def _environment(settings: Settings) -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+    return {**QUIET, "CROSSCUT_HOME": str(settings.crosscut_home), "PYTHONPATH": path}
 
 
 def _streamlit(settings: Settings) -> list[str]:
@@ -83,6 +93,8 @@ def _streamlit(settings: Settings) -> list[str]:
     ]  # fmt: skip
 
 
-def _worker_answers(settings: Settings, running: Services) -> bool:
-    configure(settings, database_url=running.database_url, redis_url=running.redis_url)
-    return bool(celery.control.ping(timeout=1.0))
+def _worker_answers() -> bool:
+    try:
+        return bool(celery.control.ping(timeout=1.0))
+    except OperationalError:  # the broker itself is being restarted
+        return False

@@ -1,8 +1,8 @@
 """Prompts as data: one file each, its variables checked at load, its bytes' sha256 recorded with every result.
 
 A file has TOML front matter between `+++` lines (version, variables, data), then a `# system` and a `# user` section
-with `{{name}}` placeholders. Variables listed under `data` hold text that we do not trust: they take only what `as_data`
-made.
+with `{{name}}` placeholders. Variables listed under `data` hold text that we do not trust: they take only what
+`as_data` made.
 """
 
 from __future__ import annotations

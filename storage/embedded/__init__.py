@@ -60,19 +60,20 @@ class ServerStatus:
 def services(settings: Settings, *, redis: bool = True) -> Iterator[Services]:
     """Hold both servers for as long as the block runs; without `redis`, Postgres alone and an empty `redis_url`."""
     home = Home.of(settings)
+    # The user's own servers are asked first: when one is missing, nothing has been started yet.
+    if settings.database_url:
+        probe_postgres(settings.database_url)
+    if redis and settings.redis_url:
+        probe_redis(settings.redis_url)
     with ExitStack() as stack:
         postgres_started = valkey_started = False
-        database_url, redis_url = settings.database_url or "", celery_url(settings.redis_url or "") if redis else ""
-        if settings.database_url:
-            probe_postgres(settings.database_url)
-        else:
-            server: Server = Postgres(home)
-            postgres_started, database_url = stack.enter_context(attached(server)), server.url
-        if redis and settings.redis_url:
-            probe_redis(settings.redis_url)
-        elif redis:
-            server = Valkey(home)
-            valkey_started, redis_url = stack.enter_context(attached(server)), server.url
+        database_url, redis_url = settings.database_url, celery_url(settings.redis_url or "") if redis else ""
+        if not database_url:
+            postgres = Postgres(home)
+            postgres_started, database_url = stack.enter_context(attached(postgres)), postgres.url
+        if redis and not redis_url:
+            valkey = Valkey(home)
+            valkey_started, redis_url = stack.enter_context(attached(valkey)), valkey.url
         yield Services(
             database_url=database_url,
             redis_url=redis_url,

@@ -91,6 +91,7 @@ class Server(ABC):
             os.kill(pid, self.stop_signal)
         if not wait_for(lambda: not alive(pid), STOP_SECONDS):
             raise ServiceError(f"{self.title} (process {pid}) is still stopping after {STOP_SECONDS:.0f} s.")
+        reap()
 
     def _launch(self, command: list[str]) -> str | None:
         """Start the process and wait for it to answer; what it wrote if it ended instead."""

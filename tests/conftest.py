@@ -1,0 +1,90 @@
+"""Real servers for the tests: one embedded Postgres and Valkey for the run, one database a test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from graph.assembly import build_runtime, prepare_database
+from graph.runtime import InterviewRuntime
+from settings import Settings
+from storage.crypto import Vault, load_vault
+from storage.database import Database
+from storage.embedded import Services, services
+from tests.gateway import Gateway, gateway
+from tests.support import temporary_home
+
+TEMPLATE = "crosscut_template"
+
+
+@pytest.fixture(scope="session")
+def home() -> Iterator[Path]:
+    with temporary_home() as path:
+        yield path
+
+
+@pytest.fixture(scope="session")
+def settings(home: Path) -> Settings:
+    return Settings(_env_file=None, crosscut_home=home)
+
+
+@pytest.fixture(scope="session")
+def servers(settings: Settings) -> Iterator[Services]:
+    with services(settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def vault(settings: Settings, servers: Services) -> Vault:
+    return load_vault(settings)
+
+
+@pytest.fixture(scope="session")
+def template(servers: Services, vault: Vault) -> Callable[[], str]:
+    """Makes a fresh migrated database and gives its address."""
+    _execute(servers.database_url, f"CREATE DATABASE {TEMPLATE}")
+    prepare_database(_named(servers.database_url, TEMPLATE), vault)
+
+    def create() -> str:
+        name = f"test_{uuid.uuid4().hex}"
+        _execute(servers.database_url, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+        return _named(servers.database_url, name)
+
+    return create
+
+
+@pytest.fixture
+def database_url(template: Callable[[], str]) -> str:
+    return template()
+
+
+@pytest.fixture
+def database(database_url: str, vault: Vault) -> Iterator[Database]:
+    with Database(database_url, vault) as opened:
+        yield opened
+
+
+@pytest.fixture
+def runtime(settings: Settings, database: Database) -> Iterator[InterviewRuntime]:
+    made = build_runtime(settings, database)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gateway]:
+    with gateway() as running:
+        yield running
+
+
+def _named(url: str, name: str) -> str:
+    return url.replace("/postgres?", f"/{name}?")
+
+
+def _execute(url: str, statement: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode())
