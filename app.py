@@ -1,13 +1,18 @@
 """The Streamlit entry point: it only routes."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from ui import home, interview
+from ui.guard import guarded
 
-st.set_page_config(page_title="Crosscut", page_icon=":material/forum:", layout="centered")
+# A file of ours: an emoji or a named icon here would be fetched from somebody else's server.
+st.set_page_config(page_title="Crosscut", page_icon=str(Path(__file__).parent / "ui" / "icon.png"), layout="centered")
 
-session = st.query_params.get("session")
-if session:
-    interview.show(session)
-else:
-    home.show()
+with guarded():
+    session = st.query_params.get("session")
+    if session:
+        interview.show(session)
+    else:
+        home.show()

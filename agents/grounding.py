@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 # A letter with its marks folds as one, composed or not. Hangul vowels and finals compose too, yet are no marks.
 _MARKS = ("Mn", "Mc", "Me")
@@ -19,8 +20,8 @@ _ALIKE = str.maketrans(
 
 def grounded_quotes(quotes: Iterable[str], *texts: str) -> tuple[str, ...]:
     """The quotes that are in one of the texts, as they stand there, each once, in the order given."""
-    folded = [_Folded(text) for text in texts]
-    found = (_ground(quote, texts, folded) for quote in quotes)
+    folding = cache(_Folded)  # most quotes are exact, so most texts are never folded, and none twice
+    found = (_ground(quote, texts, folding) for quote in quotes)
     return tuple(dict.fromkeys(span for span in found if span is not None))
 
 
@@ -29,13 +30,13 @@ def fold(text: str) -> str:
     return _Folded(text).folded.strip()
 
 
-def _ground(quote: str, texts: tuple[str, ...], folded: list[_Folded]) -> str | None:
+def _ground(quote: str, texts: tuple[str, ...], folding: Callable[[str], _Folded]) -> str | None:
     if not any(c.isalnum() for c in quote):  # a lone comma is in every text and evidence of nothing
         return None
     if any(quote in text for text in texts):
         return quote
     wanted = fold(quote)
-    return next((span for text in folded if (span := text.find(wanted))), None)
+    return next((span for text in texts if (span := folding(text).find(wanted))), None)
 
 
 class _Folded:
@@ -84,5 +85,6 @@ def _joins(before: str, char: str) -> bool:
 def _fold_cluster(cluster: str) -> str:
     if cluster.isspace():
         return " "
-    plain = unicodedata.normalize("NFKC", cluster.translate(_ALIKE)).casefold()
-    return unicodedata.normalize("NFKC", plain)
+    for _ in range(2):  # normalising can make new look-alikes, casefolding can undo the normal form
+        cluster = unicodedata.normalize("NFKC", cluster.translate(_ALIKE)).casefold()
+    return unicodedata.normalize("NFKC", cluster)

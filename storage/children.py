@@ -17,7 +17,7 @@ import psutil
 
 from errors import ServiceError
 from storage.embedded import Home
-from storage.embedded.launcher import alive
+from storage.embedded.launcher import alive, rotate
 from storage.embedded.locks import wait_for
 
 LAST_LINES = 10
@@ -78,6 +78,7 @@ class Running:
 
     def start(self) -> None:
         argv = [str(word) for word in self.child.argv]
+        rotate(self.log)
         handle = self.home.open(self.log, os.O_WRONLY | os.O_APPEND)
         try:
             self.process = subprocess.Popen(  # noqa: S603

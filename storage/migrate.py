@@ -35,6 +35,15 @@ def upgrade(url: str, vault: Vault) -> None:
         _claim_vault(connection, vault)
 
 
+def current(url: str) -> str | None:
+    """The schema that the database is at."""
+    with _connect(url) as connection:
+        if connection.execute("SELECT to_regclass('crosscut_migrations')").fetchone() == (None,):
+            return None
+        row = connection.execute("SELECT version_num FROM crosscut_migrations").fetchone()
+        return str(row[0]) if row else None
+
+
 def head() -> str | None:
     return ScriptDirectory(str(_FOLDER)).get_current_head()
 

@@ -40,7 +40,7 @@ def up(
     pace: Pace | None = None,
 ) -> int:
     """Run until a signal; the exit status. A second call for the same home says where the first one is."""
-    say, pace, address = say or _say, pace or Pace(), f"http://{settings.crosscut_host}:{settings.crosscut_port}"
+    say, pace, address = say or _say, pace or Pace(), _address(settings)
     home = Home.of(settings)
     home.prepare()
     with _only_one(home, address) as other, _stop_on_signal() as stop:
@@ -75,6 +75,11 @@ def http_ready(url: str) -> Callable[[], bool]:
             return False
 
     return ready
+
+
+def _address(settings: Settings) -> str:
+    host = settings.crosscut_host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.crosscut_port}"
 
 
 def _start(running: list[Running], stop: Event, pace: Pace, say: Say, address: str) -> None:

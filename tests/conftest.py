@@ -16,7 +16,8 @@ from storage.crypto import Vault, load_vault
 from storage.database import Database
 from storage.embedded import Services, services
 from tests.gateway import Gateway, gateway
-from tests.support import temporary_home
+from tests.product import Product, started
+from tests.support import processes_below, temporary_home
 
 TEMPLATE = "crosscut_template"
 
@@ -73,6 +74,16 @@ def runtime(settings: Settings, database: Database) -> Iterator[InterviewRuntime
     made = build_runtime(settings, database)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def product() -> Iterator[Product]:
+    """The whole product, started once; when it has been stopped, nothing of it runs any more."""
+    with temporary_home("a home") as home:
+        with started(home) as running:
+            yield running
+        assert running.process.returncode == 0, running.said()
+        assert processes_below(home) == []
 
 
 @pytest.fixture

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
+
+from settings import Settings
+from storage.embedded import services
 
 
 def wait_until(predicate: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -21,15 +27,30 @@ def wait_until(predicate: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 @contextmanager
-def temporary_home(name: str = "home") -> Iterator[Path]:
-    """A short home that an unprivileged server can reach; no process and no file of it is left behind."""
+def temporary_home(name: str = "home", *, made: bool = False) -> Iterator[Path]:
+    """A short home that an unprivileged server can reach; no process and no file of it is left behind.
+
+    `made` gives one with an empty database in it, copied, since creating one takes a second.
+    """
     folder = Path(tempfile.mkdtemp(prefix="cc-", dir="/tmp")).resolve()
     folder.chmod(0o711)
     try:
+        if made:
+            subprocess.run(["cp", "-a", _template(), folder / name], check=True)
         yield folder / name
     finally:
         kill_below(folder)
         shutil.rmtree(folder)
+
+
+@cache
+def _template() -> Path:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    home = stack.enter_context(temporary_home())
+    with services(Settings(_env_file=None, database_url=None, redis_url=None, crosscut_home=home), redis=False):
+        pass
+    return home
 
 
 def processes_below(folder: Path) -> list[psutil.Process]:

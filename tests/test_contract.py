@@ -80,7 +80,7 @@ def _short_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scorer(client: ChatClient, tries: int = 3, seconds: float = 30.0, **engine: Any) -> Agent[str, Score]:
-    parts = {
+    parts: dict[str, Any] = {
         "variables": lambda text: {"answer": as_data("answer", text)},
         "output": JsonOutput(Score),
         "checks": (keep_quotes,),
@@ -329,7 +329,7 @@ def test_interrupts_pass_through_checks_rules_and_calls(interrupt: type[BaseExce
         raise interrupt
 
     agents: list[Agent[str, Score]] = [
-        Agent("checks", lambda _: RULES, _engine(Recorder(), checks=(raising,))),
+        Agent("checks", lambda _: RULES, _engine(Recorder(_good), checks=(raising,))),
         Agent("rules", raising),
         Agent("calls", lambda _: RULES, _engine(Recorder(raising))),
     ]
@@ -342,7 +342,12 @@ def test_interrupts_pass_through_checks_rules_and_calls(interrupt: type[BaseExce
 
 def test_a_real_interrupt_in_a_waiting_run_cancels_the_call(gate: gw.Gateway) -> None:
     client = Recorder(_forever)
-    interrupter = threading.Thread(target=lambda: client.entered.wait(30) and signal.raise_signal(signal.SIGINT))
+
+    def press_ctrl_c() -> None:
+        client.entered.wait(30)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    interrupter = threading.Thread(target=press_ctrl_c)
     interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         Agent("scorer", lambda _: RULES, _engine(client)).run(ANSWER)
@@ -445,5 +450,5 @@ def _note_sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
         await real(0)
 
-    monkeypatch.setattr(contract.asyncio, "sleep", noted)
+    monkeypatch.setattr("agents.contract.asyncio.sleep", noted)
     return waited

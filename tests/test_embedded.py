@@ -23,7 +23,15 @@ from redis import Redis
 from errors import ServiceError
 from settings import Settings
 from storage import embedded
-from storage.embedded import binaries, bundled_binary, ensure_running, redis_client_url, server_status, services
+from storage.embedded import (
+    binaries,
+    bundled_binary,
+    ensure_running,
+    launcher,
+    redis_client_url,
+    server_status,
+    services,
+)
 from storage.embedded import postgres as postgres_module
 from storage.embedded.home import Home
 from storage.embedded.postgres import Postgres
@@ -52,19 +60,9 @@ def new_home() -> Iterator[Path]:
         yield path
 
 
-@pytest.fixture(scope="module")
-def template() -> Iterator[Path]:
-    with temporary_home() as path:
-        with services(settings_for(path), redis=False):
-            pass
-        yield path
-
-
 @pytest.fixture
-def home(template: Path) -> Iterator[Path]:
-    """A home with a database in it, copied, since creating one takes a second."""
-    with temporary_home() as path:
-        subprocess.run(["cp", "-a", template, path], check=True)
+def home() -> Iterator[Path]:
+    with temporary_home(made=True) as path:
         yield path
 
 
@@ -197,6 +195,18 @@ def test_a_key_survives_a_killed_valkey(home: Path) -> None:
             assert client.get("kept") == b"yes"
 
 
+def test_a_server_whose_socket_was_swept_away_is_started_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "SOCKET_SECONDS", 0.1)
+    settings = settings_for(home)
+    with services(settings) as found:
+        pids = [process.pid for process in servers(home)]
+        for name in (".s.PGSQL.5432", "valkey.sock"):
+            (home / "run" / name).unlink()
+        assert ensure_running(settings) == ["Postgres", "Valkey"]
+        assert one_value(found.database_url, "select 1") == 1
+        assert not set(pids) & {process.pid for process in servers(home)}
+
+
 def test_rows_survive_a_power_cut(home: Path) -> None:
     with user(home, "redis") as cut:
         with psycopg.connect(cut.report()["url"]) as session:
@@ -259,7 +269,7 @@ def test_what_people_wrote_never_reaches_the_log(home: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a home with spaces", "ä,% home", "long" * 40])
 def test_any_path_will_do(name: str) -> None:
-    with temporary_home(name) as home:
+    with temporary_home(name, made=True) as home:
         sockets = Home(home).sockets
         try:
             with services(settings_for(home)) as found:
@@ -341,7 +351,7 @@ def test_an_unreachable_server_is_named_without_its_password(new_home: Path, val
 
 
 def test_servers_of_ones_own_are_used_and_nothing_is_started(new_home: Path) -> None:
-    with temporary_home() as own, services(settings_for(own)) as other:
+    with temporary_home(made=True) as own, services(settings_for(own)) as other:
         client_form = redis_client_url(other.redis_url)
         settings = settings_for(new_home, database_url=other.database_url, redis_url=client_form)
         with services(settings) as found:

@@ -28,7 +28,8 @@ def edges(runtime: InterviewRuntime) -> Edges:
 
 
 def _reachable(edges: Edges, start: str, *, without: str = "") -> set[str]:
-    found, frontier = set(), [start]
+    found: set[str] = set()
+    frontier = [start]
     while frontier:
         for target in edges.get(frontier.pop(), set()) - {without} - found:
             found.add(target)

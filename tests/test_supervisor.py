@@ -66,7 +66,7 @@ def child(name: str, code: str, ready: str = "always") -> dict[str, str]:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    with temporary_home() as path:
+    with temporary_home(made=True) as path:
         yield path
 
 
@@ -157,7 +157,8 @@ def test_a_port_in_use_is_reported_before_anything_starts(home: Path) -> None:
         with supervisor(home, port, child("worker", WAIT)) as process:
             _, errors = process.communicate(timeout=30)
     assert f"ServiceError: port {port} is in use by another program; set CROSSCUT_PORT" in errors
-    assert not (home / "postgres").exists()
+    assert not (home / "logs" / "worker.log").exists()
+    assert Postgres(Home(home)).pid() is None
 
 
 def test_a_child_that_never_works_stops_everything_and_shows_its_log(home: Path, port: int) -> None:
@@ -216,7 +217,6 @@ def test_what_a_killed_supervisor_left_is_stopped_at_the_next_start(home: Path, 
 def test_a_record_that_now_names_a_stranger_is_only_removed(home: Path, port: int) -> None:
     with subprocess.Popen([sys.executable, "-c", STUBBORN], start_new_session=True) as stranger:
         try:
-            (home / "run").mkdir(parents=True)
             created = psutil.Process(stranger.pid).create_time()
             record = {"pid": stranger.pid, "created": created, "argv": ["celery", "worker"]}
             (home / "run" / "worker.pid").write_text(json.dumps(record))

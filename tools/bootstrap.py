@@ -1,9 +1,8 @@
 """Make `.venv` beside this project and install Crosscut in it: `python3 tools/bootstrap.py [--dev]`.
 
 Standard library only, since nothing else is there yet. A second call finds the stamp and returns at once.
+The file stays readable to Python 3.6, so that an old interpreter can say that it is too old.
 """
-
-from __future__ import annotations
 
 import argparse
 import fcntl
@@ -30,6 +29,25 @@ This Python cannot make a virtual environment with pip in it. Install the missin
   Alpine:          apk add py3-pip"""
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _go_on_with_newer() -> None:
+    """Replace a too old interpreter by a newer one where there is one."""
+    newer = next((path for path in map(shutil.which, NEWER_NAMES) if path), None)
+    if newer:
+        os.execv(newer, [newer, *sys.argv])  # noqa: S606
+    wanted, have = ".".join(map(str, OLDEST)), ".".join(map(str, sys.version_info[:3]))
+    _say(f"Crosscut needs Python {wanted} or newer, and {sys.executable} is {have}.")
+    sys.exit(1)
+
+
+if sys.version_info < OLDEST:
+    _go_on_with_newer()  # before anything below, whose annotations old versions cannot evaluate
+
+
 class BootstrapError(Exception):
     """Its message is what the user reads."""
 
@@ -39,7 +57,6 @@ def main() -> int:
     parser.add_argument("--dev", action="store_true", help="also what linting, typing and testing need")
     dev = parser.parse_args().dev
     try:
-        _need_python()
         if not _installed(dev):
             with _lock():
                 # Whoever held the lock may have done the work.
@@ -52,17 +69,6 @@ def main() -> int:
         _say("Interrupted; the next call starts over.")
         return 130
     return 0
-
-
-def _need_python() -> None:
-    """Go on with a newer interpreter where `python3` is too old and one is at hand."""
-    if sys.version_info >= OLDEST:
-        return
-    newer = next((path for path in map(shutil.which, NEWER_NAMES) if path), None)
-    if newer:
-        os.execv(newer, [newer, *sys.argv])  # noqa: S606
-    wanted, have = ".".join(map(str, OLDEST)), ".".join(map(str, sys.version_info[:3]))
-    raise BootstrapError(f"Crosscut needs Python {wanted} or newer, and {sys.executable} is {have}.")
 
 
 def _installed(dev: bool) -> bool:
@@ -161,11 +167,6 @@ def _lock() -> Iterator[None]:
 
 def _tail(output: str) -> str:
     return "\n".join(output.strip().splitlines()[-LOG_LINES:])
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -10,8 +10,12 @@ from graph.assembly import Workbench, open_workbench
 from settings import load_settings
 
 
-@st.cache_resource(show_spinner="Opening the workbench …")
 def workbench() -> Workbench:
-    """Opened once and kept until the process ends, which lets go of the servers' locks."""
+    return _opened()[0]
+
+
+@st.cache_resource(show_spinner="Opening the workbench …")
+def _opened() -> tuple[Workbench, ExitStack]:
+    """Opened once and kept until the process ends. The stack is kept too: dropping it would close everything."""
     stack = ExitStack()
-    return stack.enter_context(open_workbench(load_settings()))
+    return stack.enter_context(open_workbench(load_settings())), stack

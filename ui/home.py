@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from errors import CrosscutError
 from ui.bench import workbench
 
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
@@ -21,11 +20,7 @@ def show() -> None:
 
 
 def _start() -> None:
-    try:
-        view = workbench().runtime.start()
-    except CrosscutError as error:
-        st.error(f"The interview could not be started. {error}")
-        return
+    view = workbench().runtime.start()
     st.query_params["session"] = view.session_id
     st.rerun()
 

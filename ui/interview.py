@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 
 import pandas as pd
 import streamlit as st
 
-from errors import CrosscutError, NotFoundError, StaleTurn, TurnInProgress
+from errors import NotFoundError, StaleTurn, TurnInProgress
 from graph.runtime import MAX_MESSAGE_CHARACTERS, View
 from graph.state import Line
 from instruments.level1 import item_number, level1
 from instruments.profile import ItemResponse
 from ui.bench import workbench
+from ui.guard import log_fault
 
 _AVATARS = {"interviewer": ":material/clinical_notes:", "patient": ":material/person:"}
+_ANSWER = "answer"
 _NOT_SAVED = (
     "Your message could not be saved, so it was not taken. Please send it again in a moment. "
     "If you are in danger, call your local emergency number."
 )
-_log = logging.getLogger(__name__)
 
 
 def show(session_id: str) -> None:
@@ -28,10 +28,6 @@ def show(session_id: str) -> None:
         view = workbench().runtime.view(session_id)
     except NotFoundError:
         st.error("This link does not lead to a session.")
-        return
-    except CrosscutError as error:
-        _log.error("a session could not be shown: %s", type(error).__name__)
-        st.error("The conversation cannot be shown right now. Nothing is lost: reload the page in a moment.")
         return
     st.title("Interview")
     st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")
@@ -57,7 +53,7 @@ def _plain(text: str) -> None:
 def _ask_for_answer(view: View) -> None:
     st.chat_input(
         "Your answer",
-        key=f"answer-{view.session_id}-{view.turn}",
+        key=_ANSWER,
         max_chars=MAX_MESSAGE_CHARACTERS,
         submit_mode="disable",
         on_submit=_submit,
@@ -67,7 +63,7 @@ def _ask_for_answer(view: View) -> None:
 
 def _submit(session_id: str, turn: int, message_id: str) -> None:
     """Runs before the page is drawn again, so the patient's bubble appears only once the message is in the ledger."""
-    text = st.session_state.get(f"answer-{session_id}-{turn}")
+    text = st.session_state.get(_ANSWER)
     if not text:
         return
     try:
@@ -76,8 +72,8 @@ def _submit(session_id: str, turn: int, message_id: str) -> None:
         st.session_state["notice"] = "Your last message is still being worked on. Please wait a moment."
     except StaleTurn:
         st.session_state["notice"] = "That question was already answered, perhaps in another tab. Here is the newest."
-    except CrosscutError as error:
-        _log.error("a message was not taken: %s", type(error).__name__)
+    except Exception as error:  # whatever failed, the patient must know that the message may not have been saved
+        log_fault(error)
         st.session_state["notice"] = _NOT_SAVED
 
 

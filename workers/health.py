@@ -16,8 +16,10 @@ from typing import Literal
 
 from errors import CrosscutError
 from settings import RULES, Settings
+from storage import migrate
 from storage.crypto import key_path, load_vault
-from storage.embedded import server_status
+from storage.embedded import server_status, services
+from workers.celery_app import celery, configure
 
 State = Literal["ok", "off", "broken"]
 
@@ -36,7 +38,17 @@ class Check:
 
 
 def all_checks(settings: Settings) -> list[Check]:
-    groups: list[Callable[[Settings], Iterator[Check]]] = [_python, _home, _key, _servers, _app, _gateway, _browser]
+    groups: list[Callable[[Settings], Iterator[Check]]] = [
+        _python,
+        _home,
+        _key,
+        _servers,
+        _schema,
+        _worker,
+        _app,
+        _gateway,
+        _browser,
+    ]
     return [check for group in groups for check in _guarded(group, settings)]
 
 
@@ -83,6 +95,34 @@ def _servers(settings: Settings) -> Iterator[Check]:
         stopped = row.embedded and row.pid is None and row.version != ""
         state: State = "ok" if row.running else ("off" if stopped else "broken")
         yield Check(row.name, state, detail, row.fix)
+
+
+def _schema(settings: Settings) -> Iterator[Check]:
+    """Only where Postgres runs already: looking must not start anything."""
+    if not server_status(settings)[0].running:
+        return
+    with services(settings, redis=False) as found:
+        current = migrate.current(found.database_url)
+    if current == migrate.head():
+        yield Check("database schema", "ok", f"{current}, the newest")
+    else:
+        yield Check(
+            "database schema", "off", f"{current or 'empty'}, newest is {migrate.head()}", "make run upgrades it"
+        )
+
+
+def _worker(settings: Settings) -> Iterator[Check]:
+    if not server_status(settings)[1].running:
+        yield Check("worker", "off", "no broker runs, hence no worker", "make run starts both")
+        return
+    with services(settings) as found:
+        configure(settings, database_url=found.database_url, redis_url=found.redis_url)
+        answers = celery.control.ping(timeout=1.0)
+        celery.close()
+    if answers:
+        yield Check("worker", "ok", ", ".join(name for answer in answers for name in answer))
+    else:
+        yield Check("worker", "off", "none answers", "make run starts one; so does crosscut worker")
 
 
 def _app(settings: Settings) -> Iterator[Check]:

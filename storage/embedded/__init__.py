@@ -113,7 +113,8 @@ def _status(server: Server) -> ServerStatus:
     try:
         version, running, pid = server.version(), server.ready(), server.pid()
     except ServiceError as error:
-        return ServerStatus(server.title, True, False, None, "", f"cannot start: {error}", str(error))
+        detail, _, fix = str(error).partition(": ")
+        return ServerStatus(server.title, True, False, None, "", detail, fix)
     if running:
         detail, fix = f"data in {server.data}", ""
     elif pid is not None:

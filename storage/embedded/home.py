@@ -35,7 +35,7 @@ class Account:
         """Options of subprocess for a server: its own session, none of our secrets, no privileges."""
         options: dict[str, Any] = {
             "cwd": "/",
-            "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": os.environ.get("TZ", "")},
+            "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},  # without TZ, initdb searches for it for seconds
             "stdin": subprocess.DEVNULL,
             "start_new_session": True,
             "umask": 0o077,
@@ -48,7 +48,7 @@ class Account:
         """Whether the command succeeds when this account runs it."""
         try:
             done = subprocess.run(command, capture_output=True, timeout=30, check=False, **self.process_options())  # noqa: S603
-        except OSError:
+        except (OSError, subprocess.SubprocessError):
             return False
         return done.returncode == 0
 

@@ -19,6 +19,7 @@ from errors import ServiceError
 from storage.embedded.home import Home
 from storage.embedded.locks import drop, exclusive, take, wait_for
 
+SOCKET_SECONDS = 5.0
 READY_SECONDS = 60.0  # recovery after a crash replays the log before anybody is let in
 RETRY_SECONDS = 20.0
 STOP_SECONDS = 60.0
@@ -42,6 +43,10 @@ class Server(ABC):
     @property
     @abstractmethod
     def url(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def socket(self) -> Path: ...
 
     @abstractmethod
     def version(self) -> str: ...
@@ -68,12 +73,8 @@ class Server(ABC):
         """Bring the server up; true when it was down before."""
         if self.ready():
             return False
-        if (pid := self.pid()) is not None:
-            # Its launcher was killed half-way, or it is recovering.
-            if not wait_for(lambda: self.ready() or not alive(pid), READY_SECONDS):
-                raise ServiceError(f"{self.title} (process {pid}) runs but does not answer: see {self.log}.")
-            if self.ready():
-                return False
+        if (pid := self.pid()) is not None and self._joined(pid):
+            return False
         command = self.prepare()
         deadline, pause = monotonic() + RETRY_SECONDS, 0.1
         while (output := self._launch(command)) is not None:
@@ -93,9 +94,19 @@ class Server(ABC):
             raise ServiceError(f"{self.title} (process {pid}) is still stopping after {STOP_SECONDS:.0f} s.")
         reap()
 
+    def _joined(self, pid: int) -> bool:
+        """Wait for a server that runs but does not answer yet: its launcher was killed, or it is recovering."""
+        if not wait_for(lambda: self.socket.exists() or not alive(pid), SOCKET_SECONDS):
+            self.stop()  # a sweeper of /tmp took its socket, so nobody can reach it any more
+            return False
+        wait_for(lambda: self.ready() or not alive(pid), READY_SECONDS)
+        if alive(pid) and not self.ready():
+            raise ServiceError(f"{self.title} (process {pid}) runs but does not answer: see {self.log}.")
+        return self.ready()
+
     def _launch(self, command: list[str]) -> str | None:
         """Start the process and wait for it to answer; what it wrote if it ended instead."""
-        before = self._rotate_log()
+        before = rotate(self.log)
         handle = self.home.open(self.log, os.O_WRONLY | os.O_APPEND)
         try:
             process = spawn(self.home, command, handle)
@@ -109,15 +120,6 @@ class Server(ABC):
         with self.log.open("rb") as log:
             log.seek(before)
             return log.read().decode(errors="replace")
-
-    def _rotate_log(self) -> int:
-        """Keep the log small; its size now."""
-        if not self.log.exists():
-            return 0
-        if (size := self.log.stat().st_size) < LOG_LIMIT:
-            return size
-        self.log.replace(self.log.with_suffix(".log.1"))
-        return 0
 
 
 @contextmanager
@@ -154,6 +156,7 @@ def revive(server: Server) -> bool:
     reap()
     if server.ready():
         return False
+    server.home.prepare()
     with server.lock():
         return server.start()
 
@@ -193,6 +196,16 @@ def command_of(pid: int, program: str) -> list[str]:
         if process.status() != psutil.STATUS_ZOMBIE and process.name() == program:
             return list(process.cmdline())
     return []
+
+
+def rotate(log: Path) -> int:
+    """Keep a log small, with one older part beside it; its size now."""
+    if not log.exists():
+        return 0
+    if (size := log.stat().st_size) < LOG_LIMIT:
+        return size
+    log.replace(log.with_suffix(".log.1"))
+    return 0
 
 
 def _tail(output: str, lines: int = 5) -> str:

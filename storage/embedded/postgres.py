@@ -50,6 +50,10 @@ class Postgres(Server):
         # The port is explicit, since a PGPORT in the environment would otherwise change the socket's name.
         return f"postgresql://postgres@/postgres?host={quote(str(self.home.sockets), safe='')}&port={PORT}"
 
+    @property
+    def socket(self) -> Path:
+        return self.home.sockets / SOCKET
+
     def version(self) -> str:
         return version_of(bundled_binary("postgres", self.major()))
 
@@ -126,11 +130,12 @@ class Postgres(Server):
 
     def _remove_stale_locks(self) -> None:
         """Postgres takes any living process under the recorded number, even a zombie, for a rival."""
-        for path in (self.data / "postmaster.pid", self.home.sockets / f"{SOCKET}.lock"):
+        socket_lock = self.home.sockets / f"{SOCKET}.lock"
+        for path in (self.data / "postmaster.pid", socket_lock):
             if path.exists() and not self._may_be_rival(_pid_in(path)):
                 path.unlink(missing_ok=True)
-        if not (self.home.sockets / f"{SOCKET}.lock").exists():
-            (self.home.sockets / SOCKET).unlink(missing_ok=True)
+        if not socket_lock.exists():
+            self.socket.unlink(missing_ok=True)
 
     def _may_be_rival(self, pid: int | None) -> bool:
         command = command_of(pid, "postgres") if pid else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psutil
@@ -24,11 +25,11 @@ class Valkey(Server):
 
     @property
     def url(self) -> str:
-        return f"{CELERY_SCHEME}://{quote(self.socket)}"
+        return f"{CELERY_SCHEME}://{quote(str(self.socket))}"
 
     @property
-    def socket(self) -> str:
-        return str(self.home.sockets / "valkey.sock")
+    def socket(self) -> Path:
+        return self.home.sockets / "valkey.sock"
 
     def version(self) -> str:
         return version_of(bundled_binary(VALKEY))
@@ -49,7 +50,7 @@ class Valkey(Server):
         program = reachable_binary(self.home, VALKEY)
         options = {
             "port": "0",
-            "unixsocket": self.socket,
+            "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "dir": str(self.data),
             "appendonly": "yes",
