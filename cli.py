@@ -107,8 +107,10 @@ def interview(
     with open_workbench(load_settings()) as bench:
         runtime = bench.runtime
         view = runtime.view(session) if session else runtime.start(mode=_mode(mode), seed=seed)
-        reply = _scripted(script) if script else _typed(view.session_id)
-        view = _converse(runtime, view, reply, quiet=as_json)
+        # With --json the conversation goes to stderr, so that stdout is the profile and nothing else.
+        talk = Console(stderr=as_json, quiet=as_json and script is not None)
+        reply = _scripted(script) if script else _typed(talk, view.session_id)
+        view = _converse(runtime, view, reply, talk)
     if as_json:
         typer.echo(json.dumps(view.profile.to_json_dict(), indent=2, ensure_ascii=False))
     elif view.profile.item_responses:
@@ -132,20 +134,19 @@ def _mode(value: str) -> DiagnosticMode:
     return value  # type: ignore[return-value]
 
 
-def _converse(runtime: InterviewRuntime, view: View, reply: Callable[[View], str], *, quiet: bool) -> View:
+def _converse(runtime: InterviewRuntime, view: View, reply: Callable[[View], str], talk: Console) -> View:
     shown = 0
     while True:
-        if not quiet:
-            shown = _print_lines(view.lines, shown)
+        shown = _print_lines(talk, view.lines, shown)
         if not view.open:
             return view
         view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn)
 
 
-def _print_lines(lines: tuple[Line, ...], shown: int) -> int:
+def _print_lines(talk: Console, lines: tuple[Line, ...], shown: int) -> int:
     for line in lines[shown:]:
         if line.role == "interviewer":
-            console.print(f"\n{line.text}", markup=False, highlight=False)
+            talk.print(f"\n{line.text}", markup=False, highlight=False)
     return len(lines)
 
 
@@ -156,12 +157,12 @@ def _scripted(script: AnswerScript) -> Callable[[View], str]:
     return reply
 
 
-def _typed(session_id: str) -> Callable[[View], str]:
+def _typed(talk: Console, session_id: str) -> Callable[[View], str]:
     def reply(_: View) -> str:
         try:
-            return input("\n> ")
+            return talk.input("\n> ")
         except (EOFError, KeyboardInterrupt):
-            console.print(f"\nLeft off. Take it up again with: crosscut interview --session {session_id}")
+            talk.print(f"\nLeft off. Take it up again with: crosscut interview --session {session_id}")
             raise typer.Exit(0) from None
 
     return reply

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 Closer = Callable[[], Awaitable[object]]
@@ -36,16 +36,16 @@ _inherited: list[_Loop | None] = []
 
 def run(call: Call[T]) -> T:
     """Wait in this thread for what runs on the loop; an interrupt here cancels it there."""
-    future = _submit(call)
+    started = _Started(call)
     try:
-        return future.result()
+        return _submit(started).result()
     except concurrent.futures.CancelledError:
         # An Exception, unlike asyncio's: a careless `except Exception` would take a cancellation for a failure.
         raise asyncio.CancelledError from None
     except _CarriedError as carried:
         raise carried.interrupt from None
     except BaseException:
-        future.cancel()
+        started.cancel()
         raise
 
 
@@ -73,6 +73,25 @@ def shut_down() -> None:
         asyncio.run_coroutine_threadsafe(_drain(state.closers), state.loop).result()
         state.loop.call_soon_threadsafe(state.loop.stop)
         state.thread.join()
+
+
+class _Started(Generic[T]):
+    """A handle that exists before its call does: an interrupt may strike before the caller has the future."""
+
+    def __init__(self, call: Call[T]) -> None:
+        self._call = call
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelled = False
+
+    async def __call__(self) -> T:
+        self._task = asyncio.current_task()
+        if self._cancelled:
+            raise asyncio.CancelledError
+        return await self._call()
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        _ensure().loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
 
 
 class _CarriedError(Exception):

@@ -93,7 +93,7 @@ def _variables(brief: QuestionBrief) -> dict[str, str]:
     item = level1().item(brief.item)
     return {
         "item_number": str(item.number),
-        "item": item.text,
+        "item_text": item.text,
         "concepts": "; ".join(" or ".join(group) for group in item.concepts),
     }
 

@@ -114,10 +114,10 @@ def scorer(client: ChatClient | None, budget: Budget) -> Agent[AnswerToScore, It
 
 def _variables(answer: AnswerToScore) -> dict[str, str]:
     return {
-        "item": level1().item(answer.item).text,
-        "question": as_data("question", answer.question),
+        "item_text": level1().item(answer.item).text,
+        "question": answer.question,
         "answer": as_data("answer", answer.answer),
-        "follow_up_question": as_data("follow-up question", answer.follow_up_question or ""),
+        "follow_up_question": answer.follow_up_question or "(none was asked)",
         "follow_up_answer": as_data("follow-up answer", answer.follow_up_answer or ""),
     }
 

@@ -59,8 +59,10 @@ def template(servers: Services, vault: Vault) -> Callable[[], str]:
 
 
 @pytest.fixture
-def database_url(template: Callable[[], str]) -> str:
-    return template()
+def database_url(template: Callable[[], str], servers: Services) -> Iterator[str]:
+    url = template()
+    yield url
+    _execute(servers.database_url, f"DROP DATABASE {url.rsplit('/', 1)[1].split('?')[0]} WITH (FORCE)")
 
 
 @pytest.fixture

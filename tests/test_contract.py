@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents import contract
+from agents import background, contract
 from agents.contract import Agent, Budget, JsonOutput, LLMEngine, TaggedOutput
 from agents.grounding import grounded_quotes
 from agents.models import ChatClient, Completion, ModelFactory
@@ -352,6 +352,21 @@ def test_a_real_interrupt_in_a_waiting_run_cancels_the_call(gate: gw.Gateway) ->
     with pytest.raises(KeyboardInterrupt):
         Agent("scorer", lambda _: RULES, _engine(client)).run(ANSWER)
     interrupter.join()
+    assert client.cancelled.wait(30)
+
+
+def test_an_interrupt_while_the_call_is_being_submitted_cancels_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Recorder(_forever)
+    submit = background._submit
+
+    def struck(call: Any) -> Any:
+        submit(call)
+        client.entered.wait(30)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(background, "_submit", struck)
+    with pytest.raises(KeyboardInterrupt):
+        Agent("scorer", lambda _: RULES, _engine(client)).run(ANSWER)
     assert client.cancelled.wait(30)
 
 

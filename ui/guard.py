@@ -26,9 +26,7 @@ def guarded() -> Iterator[None]:
         st.error(str(error))
     except Exception as error:  # the last resort: a page never shows a traceback
         log_fault(error)
-        st.error(
-            "Something went wrong on this page. Nothing is lost: reload it in a moment."
-        )
+        st.error("Something went wrong on this page. Nothing is lost: reload it in a moment.")
 
 
 def log_fault(error: Exception) -> None:

@@ -35,7 +35,7 @@ class Account:
         """Options of subprocess for a server: its own session, none of our secrets, no privileges."""
         options: dict[str, Any] = {
             "cwd": "/",
-            "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},  # without TZ, initdb searches for it for seconds
+            "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
             "stdin": subprocess.DEVNULL,
             "start_new_session": True,
             "umask": 0o077,
