@@ -16,17 +16,6 @@ from storage.database import Database
 
 _CIPHER = "crosscut1"
 
-STORED_TYPES = (
-    ("agents.failures", "Failure"),
-    ("agents.interviewer", "Draft"),
-    ("graph.state", "Cursor"),
-    ("graph.state", "Line"),
-    ("graph.state", "ScoreRecord"),
-    ("graph.state", "Setup"),
-    ("instruments.profile", "PatientProfile"),
-    ("instruments.profile", "SessionStatus"),
-)
-
 
 class _VaultCipher(CipherProtocol):
     """No associated data: a fork copies checkpoints to another thread, where they must still open."""
@@ -47,7 +36,8 @@ class SealedSerializer(EncryptedSerializer):
     """Loads nothing that is not sealed: a forged plain row would otherwise be deserialised as it is."""
 
     def __init__(self, vault: Vault) -> None:
-        super().__init__(_VaultCipher(vault), JsonPlusSerializer(allowed_msgpack_modules=STORED_TYPES))
+        # No types beyond LangGraph's own safe ones: our channels are plain data.
+        super().__init__(_VaultCipher(vault), JsonPlusSerializer(allowed_msgpack_modules=None))
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         if "+" not in data[0]:
@@ -60,5 +50,5 @@ class SealedSaver(PostgresSaver):
         super().__init__(database.pool, serde=SealedSerializer(database.vault))
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> SealedSaver:  # noqa: ARG002
-        """LangGraph would rebuild the serializer here and drop the sealing subclass; the list is explicit anyway."""
+        """LangGraph would rebuild the serializer here and drop the sealing subclass."""
         return self

@@ -25,11 +25,12 @@ from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_te
 from agents.risk import RiskVerdict
 from agents.scorer import AnswerToScore, ItemScore
 from graph.nodes import node
-from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, ScoreRecord
+from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, ScoreRecord, StoredState
 from instruments.level1 import item_id, item_number
-from instruments.profile import ItemResponse, SessionStatus
+from instruments.profile import ItemResponse, PatientProfile, SessionStatus
 
 AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
+NODES = ("INTRO", "ASK_ITEM", "RISK_CHECK", "SCORE_ITEM", "DRAFT", "FOLLOW_UP", "REPORT", "SAFETY_STOP")
 CallRecorder = Callable[[str, int, str, AgentResult[Any]], None]
 
 
@@ -50,42 +51,42 @@ class InterviewNodes:
 
     @node()
     def intro(self, state: InterviewState) -> Command[Literal["ASK_ITEM"]]:
-        update = InterviewUpdate(lines=[_say(state, "intro", intro_text())], drafts=self._draft(state, 1))
-        return Command(update=update, goto="ASK_ITEM")
+        return Command(update=InterviewUpdate(lines=[_say(state, "intro", intro_text())]), goto="ASK_ITEM")
 
     @node()
     def ask_item(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
-        item = item_number(state["profile"].question_state.pending_items[0])
-        drafts = {} if item in state["drafts"] else self._draft(state, item)
-        draft = drafts.get(item) or state["drafts"][item]
-        lead = acknowledgement(state["setup"].seed, state["cursor"].turn) if state["cursor"].item else ""
+        item = item_number(state.profile.question_state.pending_items[0])
+        drafts = {} if item in state.drafts else self._draft(state, item)
+        draft = drafts.get(item) or state.drafts[item]
+        lead = acknowledgement(state.setup.seed, state.cursor.turn) if state.cursor.item else ""
         question = _say(state, "question", f"{lead} {draft.question}".strip(), item)
-        cursor = state["cursor"].model_copy(update={"item": item, "awaiting": "answer"})
+        cursor = state.cursor.model_copy(update={"item": item, "awaiting": "answer"})
         return Command(update=InterviewUpdate(lines=[question], cursor=cursor, drafts=drafts), goto="RISK_CHECK")
 
     @node()
     def risk_check(self, state: InterviewState) -> Command[Literal["SCORE_ITEM", "DRAFT", "SAFETY_STOP"]]:
-        message = interrupt({"turn": state["cursor"].turn})
-        cursor, profile = state["cursor"], state["profile"]
+        message = interrupt({"turn": state.cursor.turn})
+        cursor = state.cursor
         verdict = self.agents.check_risk(message["text"], cursor.item)
         update = InterviewUpdate(
-            lines=[_heard(cursor, message)],
-            cursor=cursor.model_copy(update={"turn": cursor.turn + 1}),
-            profile=profile.model_copy(update={"risk_flags": profile.risk_flags | verdict.flags}),
+            lines=[_heard(cursor, message)], cursor=cursor.model_copy(update={"turn": cursor.turn + 1})
         )
+        if verdict.level != "none":
+            update["profile"] = _after_verdict(state.profile, verdict)
         if verdict.level == "stop":
-            update["profile"] = update["profile"].model_copy(update={"session_status": SessionStatus.TERMINATED})
             return Command(update=update, goto="SAFETY_STOP")
-        return Command(update=update, goto=["SCORE_ITEM", "DRAFT"])
+        # Rules word a question in no time; only a model is worth asking ahead.
+        ahead = self.agents.interviewer.llm is not None
+        return Command(update=update, goto=["SCORE_ITEM", "DRAFT"] if ahead else "SCORE_ITEM")
 
     @node()
     def score_item(self, state: InterviewState) -> Command[Literal["FOLLOW_UP", "ASK_ITEM", "REPORT"]]:
-        cursor = state["cursor"]
+        cursor = state.cursor
         result = self.agents.scorer.run(_answer(state))
         self._account(state, "scorer", result)
         unclear = result.output.ambiguity >= self.agents.follow_up_threshold
         asks_again = unclear and cursor.awaiting == "answer"
-        profile = state["profile"].with_response(
+        profile = state.profile.with_response(
             _response(cursor.item, result.output), needs_follow_up=unclear, settled=not asks_again
         )
         profile = profile.model_copy(update={"risk_flags": profile.risk_flags | result.output.risk_flags_patch})
@@ -97,14 +98,14 @@ class InterviewNodes:
     @node()
     def draft(self, state: InterviewState) -> Command[tuple[()]]:
         """Word the next item while this answer is scored; whether it comes next is not this node's business."""
-        pending = map(item_number, state["profile"].question_state.pending_items)
-        upcoming = [item for item in pending if item not in state["drafts"]]
+        pending = map(item_number, state.profile.question_state.pending_items)
+        upcoming = [item for item in pending if item not in state.drafts]
         return Command(update=InterviewUpdate(drafts=self._draft(state, upcoming[0]) if upcoming else {}))
 
     @node()
     def follow_up(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
-        cursor = state["cursor"]
-        line = _say(state, "follow_up", state["drafts"][cursor.item].follow_up, cursor.item)
+        cursor = state.cursor
+        line = _say(state, "follow_up", state.drafts[cursor.item].follow_up, cursor.item)
         asked = cursor.model_copy(update={"awaiting": "follow_up"})
         return Command(update=InterviewUpdate(lines=[line], cursor=asked), goto="RISK_CHECK")
 
@@ -113,9 +114,9 @@ class InterviewNodes:
         done = {"session_status": SessionStatus.COMPLETED, "completed_at": _now()}
         return Command(
             update=InterviewUpdate(
-                profile=state["profile"].model_copy(update=done),
+                profile=state.profile.model_copy(update=done),
                 lines=[_say(state, "closing", closing_text())],
-                cursor=state["cursor"].model_copy(update={"awaiting": "nothing"}),
+                cursor=state.cursor.model_copy(update={"awaiting": "nothing"}),
             ),
             goto="__end__",
         )
@@ -123,35 +124,29 @@ class InterviewNodes:
     @node(runs_when=SessionStatus.TERMINATED)
     def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
         line = _say(state, "safety_script", safety_script())
-        cursor = state["cursor"].model_copy(update={"awaiting": "nothing"})
+        cursor = state.cursor.model_copy(update={"awaiting": "nothing"})
         return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto="__end__")
 
     def _draft(self, state: InterviewState, item: int) -> dict[int, Draft]:
-        result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state["setup"].seed))
+        result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state.setup.seed))
         self._account(state, "interviewer", result)
         return {item: result.output}
 
     def _account(self, state: InterviewState, agent: str, result: AgentResult[Any]) -> None:
-        self.agents.record_calls(state["setup"].session_id, state["cursor"].turn, agent, result)
+        self.agents.record_calls(state.setup.session_id, state.cursor.turn, agent, result)
 
 
-def build_interview(agents: InterviewAgents) -> StateGraph[InterviewState]:
+def build_interview(agents: InterviewAgents) -> StateGraph[StoredState]:
     nodes = InterviewNodes(agents)
-    graph = StateGraph(InterviewState)
+    graph = StateGraph(StoredState)
     graph.add_conditional_edges(START, _route_by_status)
-    graph.add_node("INTRO", nodes.intro)
-    graph.add_node("ASK_ITEM", nodes.ask_item)
-    graph.add_node("RISK_CHECK", nodes.risk_check)
-    graph.add_node("SCORE_ITEM", nodes.score_item)
-    graph.add_node("DRAFT", nodes.draft)
-    graph.add_node("FOLLOW_UP", nodes.follow_up)
-    graph.add_node("REPORT", nodes.report)
-    graph.add_node("SAFETY_STOP", nodes.safety_stop)
+    for name in NODES:
+        graph.add_node(name, getattr(nodes, name.lower()))
     return graph
 
 
-def _route_by_status(state: InterviewState) -> AfterStart:
-    status = state["profile"].session_status
+def _route_by_status(state: StoredState) -> AfterStart:
+    status = InterviewState(state).profile.session_status
     if status is SessionStatus.TERMINATED:
         return "SAFETY_STOP"
     return "INTRO" if status is SessionStatus.ACTIVE else "__end__"
@@ -162,7 +157,7 @@ def _now() -> datetime:
 
 
 def _say(state: InterviewState, kind: LineKind, text: str, item: int = 0) -> Line:
-    return Line(turn=state["cursor"].turn, role="interviewer", kind=kind, text=text, item=item, at=_now())
+    return Line(turn=state.cursor.turn, role="interviewer", kind=kind, text=text, item=item, at=_now())
 
 
 def _heard(cursor: Cursor, message: dict[str, Any]) -> Line:
@@ -171,10 +166,15 @@ def _heard(cursor: Cursor, message: dict[str, Any]) -> Line:
     )
 
 
+def _after_verdict(profile: PatientProfile, verdict: RiskVerdict) -> PatientProfile:
+    status = SessionStatus.TERMINATED if verdict.level == "stop" else profile.session_status
+    return profile.model_copy(update={"risk_flags": profile.risk_flags | verdict.flags, "session_status": status})
+
+
 def _answer(state: InterviewState) -> AnswerToScore:
-    item = state["cursor"].item
-    said = {kind: [line.text for line in state["lines"] if line.item == item and line.kind == kind]
-            for kind in ("question", "follow_up", "answer")}  # fmt: skip
+    item = state.cursor.item
+    lines = state.lines_of(item)
+    said = {kind: [line.text for line in lines if line.kind == kind] for kind in ("question", "follow_up", "answer")}
     answers = said["answer"]
     return AnswerToScore(
         item=item,

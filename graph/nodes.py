@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from langgraph.types import Command
 
 from errors import CrosscutError
-from graph.state import InterviewState
+from graph.state import InterviewState, InterviewUpdate, StoredState, plain
 from instruments.profile import SessionStatus
 
 NodeMethod = TypeVar("NodeMethod", bound=Callable[..., Command[Any]])
@@ -20,7 +20,8 @@ class UndeclaredRoute(CrosscutError):
 
 
 def node(*, runs_when: SessionStatus = SessionStatus.ACTIVE) -> Callable[[NodeMethod], NodeMethod]:
-    """Check each `goto` against the annotation, and let nothing run on a session that is closed to this node.
+    """Give a node typed state and store plain data; check each `goto` against the annotation; let nothing run on a
+    session that is closed to this node.
 
     On a closed session an empty Command is returned: raising there would wedge the thread for good.
     """
@@ -28,16 +29,19 @@ def node(*, runs_when: SessionStatus = SessionStatus.ACTIVE) -> Callable[[NodeMe
     def decorate(function: NodeMethod) -> NodeMethod:
         declared = declared_routes(function)
 
-        @functools.wraps(function)
-        def run(self: Any, state: InterviewState) -> Command[Any]:
-            if state["profile"].session_status is not runs_when:
+        def run(self: Any, state: StoredState) -> Command[Any]:
+            typed = InterviewState(state)
+            if typed.profile.session_status is not runs_when:
                 return Command()
-            command = function(self, state)
+            command = function(self, typed)
             taken = _routes(command)
             if not taken <= declared or (declared and not taken):
                 raise UndeclaredRoute(f"{function.__name__} went to {sorted(taken)}, declared are {sorted(declared)}")
-            return command
+            return replace(command, update=plain(cast(InterviewUpdate, command.update)))
 
+        # LangGraph reads the channels and the routes off these annotations.
+        run.__annotations__ = {"state": StoredState, "return": get_type_hints(function)["return"]}
+        run.__name__ = function.__name__
         return cast(NodeMethod, run)
 
     return decorate

@@ -22,10 +22,10 @@ from langgraph.types import Command
 from errors import InputError, StaleTurn, TurnInProgress
 from graph.checkpoints import SealedSaver
 from graph.interview import InterviewAgents, build_interview
-from graph.state import STATE_VERSION, Cursor, InterviewState, Line, ScoreRecord, Setup, validated
+from graph.state import InterviewState, Line, ScoreRecord, Setup, first_state
 from instruments.profile import PatientProfile, SessionMeta, SessionStatus
-from storage.database import Database, borrowed
-from storage.sessions import DiagnosticMode, Session, Sessions
+from storage.database import Connection, Database, borrowed
+from storage.sessions import DiagnosticMode, Progress, Session, Sessions
 from storage.turns import Turn, Turns
 
 MAX_MESSAGE_CHARACTERS = 100_000
@@ -92,7 +92,7 @@ class InterviewRuntime:
         """The session as it stands; work that a killed process left is finished first."""
         self.sessions.get(session_id)
         state, waits = self._load(session_id)
-        if state is None or (_open(state) and (not waits or self._pending_turn(session_id, state))):
+        if state is None or (state.is_open and (not waits or self._pending_turn(session_id, state))):
             return self.recover(session_id)
         return _view(state)
 
@@ -111,96 +111,82 @@ class InterviewRuntime:
         return done
 
     def _start(self, session: Session, seed: int | None) -> View:
-        with self._locked(session.id):
-            return _view(self._begin(session, seed))
+        with self._locked(session.id) as lock:
+            return _view(self._begin(session, seed, lock))
 
     def _take(self, session_id: str, text: str, expected_turn: int, message_id: str) -> View:
-        with self._locked(session_id):
-            state = self._recovered(self.sessions.get(session_id))
-            if not _open(state) or self._is_duplicate(session_id, message_id, expected_turn, state):
-                return _view(state)
-            turn = self.turns.add(session_id, state["cursor"].turn, message_id, text)
-            return _view(self._resume(turn))
+        with self._locked(session_id) as lock:
+            if not self.sessions.waits_for(session_id, expected_turn, lock):
+                state = self._recovered(self.sessions.get(session_id), lock)
+                if not state.is_open or self._is_duplicate(session_id, message_id, expected_turn, state):
+                    return _view(state)
+            turn = self.turns.add(session_id, expected_turn, message_id, text)
+            if turn.turn != expected_turn:  # this message was taken before, as another turn
+                return _view(self._recovered(self.sessions.get(session_id), lock))
+            return _view(self._resume(turn, lock))
 
     def _is_duplicate(self, session_id: str, message_id: str, expected_turn: int, state: InterviewState) -> bool:
-        if expected_turn == state["cursor"].turn:
+        if expected_turn == state.cursor.turn:
             return False
         if self.turns.by_message(session_id, message_id) is not None:
             return True
         raise StaleTurn(
-            f"this answers turn {expected_turn}, but the conversation is at turn {state['cursor'].turn}: "
+            f"this answers turn {expected_turn}, but the conversation is at turn {state.cursor.turn}: "
             "read the newest question and answer that."
         )
 
     def _recover_locked(self, session_id: str) -> View:
-        with self._locked(session_id):
-            return _view(self._recovered(self.sessions.get(session_id)))
+        with self._locked(session_id) as lock:
+            return _view(self._recovered(self.sessions.get(session_id), lock))
 
-    def _recovered(self, session: Session) -> InterviewState:
+    def _recovered(self, session: Session, lock: Connection) -> InterviewState:
         state, waits = self._load(session.id)
         if state is None:
-            return self._begin(session, None)
+            return self._begin(session, None, lock)
         if not waits:
-            state = self._invoke(session.id, None)
+            state = self._invoke(session.id, None, lock)
         while (turn := self._pending_turn(session.id, state)) is not None:
-            state = self._resume(turn)
+            state = self._resume(turn, lock)
         return state
 
     def _pending_turn(self, session_id: str, state: InterviewState) -> Turn | None:
         """The message that the ledger holds and the conversation has not got to."""
-        return self.turns.get(session_id, state["cursor"].turn) if _open(state) else None
+        return self.turns.get(session_id, state.cursor.turn) if state.is_open else None
 
-    def _begin(self, session: Session, seed: int | None) -> InterviewState:
+    def _begin(self, session: Session, seed: int | None, lock: Connection) -> InterviewState:
         meta = SessionMeta(
             session_id=session.id,
             model_version=self._versions.model,
             prompt_version=self._versions.prompt,
             synthetic_persona_id=session.persona,
         )
-        return self._invoke(
-            session.id,
-            {
-                "state_version": STATE_VERSION,
-                "setup": Setup(session_id=session.id, mode=session.mode, seed=_seed(session.id, seed)),
-                "profile": PatientProfile(session_meta=meta),
-                "cursor": Cursor(),
-            },
-        )
+        setup = Setup(session_id=session.id, mode=session.mode, seed=_seed(session.id, seed))
+        return self._invoke(session.id, first_state(setup, PatientProfile(session_meta=meta)), lock)
 
-    def _resume(self, turn: Turn) -> InterviewState:
-        return self._invoke(turn.session_id, Command(resume={"text": turn.text, "at": turn.received_at}))
+    def _resume(self, turn: Turn, lock: Connection) -> InterviewState:
+        message = {"text": turn.text, "at": turn.received_at.isoformat()}
+        return self._invoke(turn.session_id, Command(resume=message), lock)
 
-    def _invoke(self, session_id: str, value: Any) -> InterviewState:
-        result = self.graph.invoke(value, _config(session_id), durability="sync")
-        state = validated({k: v for k, v in result.items() if not k.startswith("__")})
-        self._project(session_id, state)
+    def _invoke(self, session_id: str, value: Any, lock: Connection) -> InterviewState:
+        state = InterviewState(self.graph.invoke(value, _config(session_id), durability="sync"))
+        self.sessions.record_progress(session_id, _progress(state), lock)
         return state
-
-    def _project(self, session_id: str, state: InterviewState) -> None:
-        profile = state["profile"]
-        self.sessions.record_progress(
-            session_id,
-            status=profile.session_status,
-            items_completed=len(profile.question_state.completed_items),
-            turns_answered=state["cursor"].turn - 1,
-            flags=[name for name, is_set in profile.risk_flags.to_json_dict().items() if is_set],
-        )
 
     def _load(self, session_id: str) -> tuple[InterviewState | None, bool]:
         """The checkpointed state, and whether the graph waits for a message."""
         snapshot = self.graph.get_state(_config(session_id))
-        return (validated(snapshot.values) if snapshot.values else None), bool(snapshot.interrupts)
+        return (InterviewState(snapshot.values) if snapshot.values else None), bool(snapshot.interrupts)
 
     @contextmanager
-    def _locked(self, session_id: str) -> Iterator[None]:
-        """The session's advisory lock. It dies with its connection, so a killed process never keeps it."""
+    def _locked(self, session_id: str) -> Iterator[Connection]:
+        """The connection that holds the session's advisory lock, which dies with it: a killed process keeps none."""
         key = int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:8], signed=True)
         with borrowed(self._db.locks) as connection:
             row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
             if row is None or not row["taken"]:
                 raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
             try:
-                yield
+                yield connection
             finally:
                 connection.execute("SELECT pg_advisory_unlock(%s)", (key,))
 
@@ -213,17 +199,23 @@ def _seed(session_id: str, wanted: int | None) -> int:
     return wanted if wanted is not None else int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:4])
 
 
-def _open(state: InterviewState) -> bool:
-    return state["profile"].session_status is SessionStatus.ACTIVE
+def _progress(state: InterviewState) -> Progress:
+    profile = state.profile
+    return Progress(
+        status=profile.session_status.value,
+        items_completed=len(profile.question_state.completed_items),
+        next_turn=state.cursor.turn,
+        flags=tuple(name for name, is_set in profile.risk_flags.to_json_dict().items() if is_set),
+    )
 
 
 def _view(state: InterviewState) -> View:
-    transcript = tuple(line.transcribed() for line in state["lines"])
+    transcript = tuple(line.transcribed() for line in state.lines)
     return View(
-        session_id=state["setup"].session_id,
-        profile=state["profile"].model_copy(update={"transcript": transcript}),
-        turn=state["cursor"].turn,
-        item=state["cursor"].item,
-        lines=tuple(state["lines"]),
-        records=state["records"],
+        session_id=state.setup.session_id,
+        profile=state.profile.model_copy(update={"transcript": transcript}),
+        turn=state.cursor.turn,
+        item=state.cursor.item,
+        lines=tuple(state.lines),
+        records=state.records,
     )

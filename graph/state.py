@@ -1,12 +1,15 @@
-"""The interview's state.
+"""The interview's state: typed models in the nodes, plain data in the checkpoint.
 
-Patient text lives only inside list, dict and model channels: LangGraph stores top-level strings unencrypted.
+`InterviewState` and `plain` are the border between the two. So whatever is read from a checkpoint has been validated,
+no class name is stored, and a renamed class breaks no old session.
+Patient text lives only inside list and dict channels: LangGraph stores top-level strings unencrypted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -14,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 from agents.contract import Failure
 from agents.interviewer import Draft
 from errors import StorageError
-from instruments.profile import PatientProfile, Role, Timestamp, TranscriptLine
+from instruments.profile import PatientProfile, Role, SessionStatus, Timestamp, TranscriptLine
 from storage.sessions import DiagnosticMode
 
 STATE_VERSION = 1
@@ -52,10 +55,6 @@ class Line(_Frozen):
     item: int = 0
     at: Timestamp
 
-    @property
-    def key(self) -> tuple[int, str, str]:
-        return (self.turn, self.role, self.kind)
-
     def transcribed(self) -> TranscriptLine:
         return TranscriptLine(role=self.role, text=self.text, timestamp=self.at)
 
@@ -71,32 +70,8 @@ class ScoreRecord(_Frozen):
     seconds: float = Field(ge=0)
 
 
-def _extend(old: list[Line], new: list[Line]) -> list[Line]:
-    """Append lines that are not there yet: a node that runs again after a crash adds nothing twice."""
-    known = {line.key for line in old}
-    return old + [line for line in new if line.key not in known]
-
-
-def _merge_drafts(old: dict[int, Draft], new: dict[int, Draft]) -> dict[int, Draft]:
-    return {**old, **new}
-
-
-def _merge_records(old: dict[int, ScoreRecord], new: dict[int, ScoreRecord]) -> dict[int, ScoreRecord]:
-    return {**old, **new}
-
-
-class InterviewState(TypedDict):
-    state_version: int
-    setup: Setup
-    profile: PatientProfile
-    cursor: Cursor
-    drafts: Annotated[dict[int, Draft], _merge_drafts]
-    records: Annotated[dict[int, ScoreRecord], _merge_records]
-    lines: Annotated[list[Line], _extend]
-
-
 class InterviewUpdate(TypedDict, total=False):
-    """What a node may write."""
+    """What nodes may write. New drafts, records and lines join the ones there are."""
 
     profile: PatientProfile
     cursor: Cursor
@@ -105,21 +80,103 @@ class InterviewUpdate(TypedDict, total=False):
     lines: list[Line]
 
 
-_STATE: TypeAdapter[InterviewState] = TypeAdapter(InterviewState)
-MIGRATIONS: dict[int, Callable[[dict[str, object]], dict[str, object]]] = {}
+Plain = dict[str, Any]
+
+
+def _merge(old: Plain, new: Plain) -> Plain:
+    return {**old, **new}
+
+
+def _extend(old: list[Plain], new: list[Plain]) -> list[Plain]:
+    """Append lines that are not there yet: a node that runs again after a crash adds nothing twice."""
+    known = {_key(line) for line in old}
+    return old + [line for line in new if _key(line) not in known]
+
+
+def _key(line: Plain) -> tuple[int, str, str]:
+    return line["turn"], line["role"], line["kind"]
+
+
+class StoredState(TypedDict):
+    """The channels, as they are checkpointed."""
+
+    state_version: int
+    setup: Plain
+    profile: Plain
+    cursor: Plain
+    drafts: Annotated[Plain, _merge]
+    records: Annotated[Plain, _merge]
+    lines: Annotated[list[Plain], _extend]
+
+
+MIGRATIONS: dict[int, Callable[[Plain], Plain]] = {}
 """From a state version to the next; a checkpoint of an older Crosscut is carried over when it is read."""
 
+_UPDATE: TypeAdapter[InterviewUpdate] = TypeAdapter(InterviewUpdate)
+_DRAFTS: TypeAdapter[dict[int, Draft]] = TypeAdapter(dict[int, Draft])
+_RECORDS: TypeAdapter[dict[int, ScoreRecord]] = TypeAdapter(dict[int, ScoreRecord])
+_LINES: TypeAdapter[list[Line]] = TypeAdapter(list[Line])
+T = TypeVar("T")
 
-def validated(values: dict[str, object]) -> InterviewState:
-    """Checkpoints load unvalidated, so check what was read; an unknown version is refused."""
-    version = values.get("state_version")
-    while isinstance(version, int) and version in MIGRATIONS:
+
+class InterviewState:
+    """What nodes see: each part is validated when it is first looked at, and only then."""
+
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        self._stored = _migrated({name: stored[name] for name in StoredState.__annotations__ if name in stored})
+
+    @cached_property
+    def setup(self) -> Setup:
+        return self._valid("setup", Setup.model_validate)
+
+    @cached_property
+    def profile(self) -> PatientProfile:
+        return self._valid("profile", PatientProfile.model_validate)
+
+    @cached_property
+    def cursor(self) -> Cursor:
+        return self._valid("cursor", Cursor.model_validate)
+
+    @cached_property
+    def drafts(self) -> dict[int, Draft]:
+        return self._valid("drafts", _DRAFTS.validate_python)
+
+    @cached_property
+    def records(self) -> dict[int, ScoreRecord]:
+        return self._valid("records", _RECORDS.validate_python)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        return self._valid("lines", _LINES.validate_python)
+
+    @property
+    def is_open(self) -> bool:
+        return self.profile.session_status is SessionStatus.ACTIVE
+
+    def lines_of(self, item: int) -> list[Line]:
+        """What was said about one item, without looking at the rest."""
+        return self._valid("lines", lambda lines: _LINES.validate_python([x for x in lines if x["item"] == item]))
+
+    def _valid(self, name: str, parse: Callable[[Any], T]) -> T:
+        try:
+            return parse(self._stored[name])
+        except (KeyError, TypeError, ValidationError):
+            raise StorageError(f"a session's stored state is not valid in {name!r}") from None
+
+
+def _migrated(values: Plain) -> Plain:
+    while (version := values.get("state_version")) in MIGRATIONS:
         values = MIGRATIONS[version](values)
-        version = values.get("state_version")
     if version != STATE_VERSION:
         raise StorageError(f"a session has state version {version}, this Crosscut reads {STATE_VERSION}: update it.")
-    try:
-        return _STATE.validate_python({k: values[k] for k in InterviewState.__annotations__ if k in values})
-    except ValidationError as error:
-        fields = sorted({str(e["loc"][0]) for e in error.errors() if e["loc"]})
-        raise StorageError(f"a session's stored state is not valid in {', '.join(fields)}") from None
+    return values
+
+
+def plain(update: InterviewUpdate) -> Plain:
+    stored: Plain = _UPDATE.dump_python(update, mode="json")
+    return stored
+
+
+def first_state(setup: Setup, profile: PatientProfile) -> Plain:
+    begun = plain(InterviewUpdate(profile=profile, cursor=Cursor(), drafts={}, records={}, lines=[]))
+    return {"state_version": STATE_VERSION, "setup": setup.model_dump(mode="json"), **begun}

@@ -20,7 +20,7 @@ Pool = ConnectionPool[Connection]
 _CHECKOUT_SECONDS = 10.0
 
 
-def make_pool(url: str, name: str, size: int) -> Pool:
+def make_pool(url: str, name: str, size: int, options: str = "") -> Pool:
     """A pool that tests each connection before lending it: backends killed meanwhile cost nobody a turn."""
     return ConnectionPool(
         url,
@@ -31,18 +31,27 @@ def make_pool(url: str, name: str, size: int) -> Pool:
         timeout=_CHECKOUT_SECONDS,
         check=ConnectionPool.check_connection,
         connection_class=psycopg.Connection[DictRow],
-        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, "application_name": name},
+        kwargs={
+            "autocommit": True,
+            "prepare_threshold": 0,
+            "row_factory": dict_row,
+            "application_name": name,
+            "options": options,
+        },
     )
 
 
 class Database:
-    """`pool` serves rows and checkpoints; `locks` is apart, since a turn holds its lock while it needs the other."""
+    """`pool` serves rows and checkpoints; `locks` is apart, since a turn holds its lock while it needs the other.
+
+    What is written over `locks` does not wait for the disk: only what can be derived again belongs there.
+    """
 
     def __init__(self, url: str, vault: Vault, *, size: int = 8) -> None:
         self.url = url
         self.vault = vault
         self.pool = make_pool(url, "crosscut", size)
-        self.locks = make_pool(url, "crosscut-locks", size)
+        self.locks = make_pool(url, "crosscut-locks", size, "-c synchronous_commit=off")
 
     def __enter__(self) -> Database:
         self.pool.open()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from errors import NotFoundError
-from storage.database import Database, Row
+from storage.database import Connection, Database, Row
 
 DiagnosticMode = Literal["screening", "categorical", "diagnostic"]
 
@@ -21,11 +20,21 @@ class Session:
     status: str
     mode: DiagnosticMode
     items_completed: int
-    turns_answered: int
+    next_turn: int
     flags: tuple[str, ...]
     persona: str | None
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`next_turn` is the number of the message that the conversation waits for."""
+
+    status: str
+    items_completed: int
+    next_turn: int
+    flags: tuple[str, ...]
 
 
 class Sessions:
@@ -48,24 +57,36 @@ class Sessions:
         rows = self._db.all("SELECT * FROM sessions ORDER BY created_at DESC LIMIT %s", limit)
         return [_session(row) for row in rows]
 
-    def record_progress(
-        self, identifier: str, *, status: str, items_completed: int, turns_answered: int, flags: Sequence[str]
-    ) -> None:
-        """The row lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer."""
-        self._db.run(
+    def record_progress(self, identifier: str, progress: Progress, lock: Connection | None = None) -> None:
+        """The row that lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer.
+
+        While a session is active its lock's connection will do, which does not wait for the disk.
+        """
+        statement = """
+            UPDATE sessions SET status = %(status)s, items_completed = %(items_completed)s, next_turn = %(next_turn)s,
+                flags = %(flags)s, updated_at = now()
+            WHERE id = %(id)s AND next_turn <= %(next_turn)s AND status IN ('active', %(status)s)
             """
-            UPDATE sessions SET status = %s, items_completed = %s, turns_answered = %s, flags = %s, updated_at = now()
-            WHERE id = %s AND turns_answered <= %s AND status IN ('active', %s)
-            """,
-            status, items_completed, turns_answered, list(flags), identifier, turns_answered, status,
-        )  # fmt: skip
+        values = {**vars(progress), "flags": list(progress.flags), "id": identifier}
+        if lock is not None and progress.status == "active":
+            lock.execute(statement, values)
+            return
+        with self._db.connection() as connection:
+            connection.execute(statement, values)
+
+    def waits_for(self, identifier: str, turn: int, lock: Connection) -> bool:
+        """Whether the conversation was left waiting for just this turn, so that there is nothing to recover."""
+        row = lock.execute(
+            "SELECT 1 FROM sessions WHERE id = %s AND status = 'active' AND next_turn = %s", (identifier, turn)
+        ).fetchone()
+        return row is not None
 
     def unfinished(self) -> list[str]:
         """Active sessions with a message in the ledger that the conversation has not got to yet."""
         rows = self._db.all(
             """
             SELECT id FROM sessions WHERE status = 'active'
-            AND turns_answered < (SELECT coalesce(max(turn), 0) FROM turns WHERE session_id = sessions.id)
+            AND next_turn <= (SELECT max(turn) FROM turns WHERE session_id = sessions.id)
             """
         )
         return [row["id"] for row in rows]

@@ -10,10 +10,10 @@ import pytest
 from langgraph.types import Command
 
 import graph.interview as module
-from graph.interview import InterviewNodes
+from graph.interview import NODES, InterviewNodes
 from graph.nodes import UndeclaredRoute, declared_routes, node
 from graph.runtime import InterviewRuntime
-from graph.state import InterviewState
+from graph.state import InterviewState, Setup, first_state
 from instruments.profile import PatientProfile, SessionMeta, SessionStatus
 
 Edges = dict[str, set[str]]
@@ -38,7 +38,7 @@ def _reachable(edges: Edges, start: str, *, without: str = "") -> set[str]:
 
 
 def test_the_drawn_graph_is_the_declared_one(edges: Edges) -> None:
-    for name in ("INTRO", "ASK_ITEM", "RISK_CHECK", "SCORE_ITEM", "DRAFT", "FOLLOW_UP", "REPORT", "SAFETY_STOP"):
+    for name in NODES:
         declared = declared_routes(getattr(InterviewNodes, name.lower()))
         assert edges.get(name, set()) - {"__end__"} == set(declared) - {"__end__"}, name
 
@@ -83,7 +83,8 @@ class _Wayward:
 
 def _state(status: SessionStatus) -> Any:
     meta = SessionMeta(session_id="s", model_version="m", prompt_version="p")
-    return {"profile": PatientProfile(session_status=status, session_meta=meta)}
+    setup = Setup(session_id="s", seed=1)
+    return first_state(setup, PatientProfile(session_status=status, session_meta=meta))
 
 
 def test_a_node_that_goes_elsewhere_or_nowhere_is_caught() -> None:

@@ -18,7 +18,7 @@ from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, NotFoundError, StaleTurn, StorageError, TurnInProgress
 from graph.interview import InterviewAgents
 from graph.runtime import InterviewRuntime, Versions
-from graph.state import STATE_VERSION, validated
+from graph.state import STATE_VERSION, InterviewState
 from instruments.profile import SessionStatus
 from storage.database import Database
 from tests.answers import CLEAR, answer_all, answer_until
@@ -117,7 +117,7 @@ def test_an_unknown_session_and_an_overlong_message_are_refused(runtime: Intervi
 def test_progress_is_listed(runtime: InterviewRuntime) -> None:
     view = answer_until(runtime, runtime.start(mode="screening"), 6)
     listed = runtime.sessions.get(view.session_id)
-    assert (listed.items_completed, listed.turns_answered, listed.mode) == (5, 5, "screening")
+    assert (listed.items_completed, listed.next_turn, listed.mode) == (5, 6, "screening")
 
 
 def test_a_turn_in_the_ledger_that_was_never_worked_on_is_taken_up(runtime: InterviewRuntime) -> None:
@@ -149,7 +149,7 @@ def test_connections_killed_between_turns_lose_nothing(runtime: InterviewRuntime
 
 def test_a_state_of_an_unknown_version_is_refused() -> None:
     with pytest.raises(StorageError, match=f"state version 99, this Crosscut reads {STATE_VERSION}"):
-        validated({"state_version": 99})
+        InterviewState({"state_version": 99})
 
 
 class _Scorer:

@@ -19,7 +19,7 @@ from storage.crypto import Vault, key_path, load_vault, new_key
 from storage.database import Database
 from storage.jobs import Jobs
 from storage.model_calls import ModelCall, ModelCalls
-from storage.sessions import Sessions
+from storage.sessions import Progress, Sessions
 from storage.snapshots import Snapshots, address
 from storage.turns import Turns
 
@@ -138,10 +138,8 @@ def test_an_unknown_session_is_not_found(database: Database) -> None:
 def test_a_closed_session_is_not_reopened_by_a_late_writer(database: Database) -> None:
     sessions = Sessions(database)
     session = sessions.create().id
-    sessions.record_progress(
-        session, status="terminated_for_safety", items_completed=3, turns_answered=4, flags=["violenceRisk"]
-    )
-    sessions.record_progress(session, status="active", items_completed=9, turns_answered=9, flags=[])
+    sessions.record_progress(session, Progress("terminated_for_safety", 3, 5, ("violenceRisk",)))
+    sessions.record_progress(session, Progress("active", 9, 10, ()))
     kept = sessions.get(session)
     assert (kept.status, kept.items_completed, kept.flags) == ("terminated_for_safety", 3, ("violenceRisk",))
 

@@ -16,7 +16,7 @@ STATEMENTS = (
         status text NOT NULL CHECK (status IN ('active', 'completed', 'terminated_for_safety')),
         mode text NOT NULL CHECK (mode IN ('screening', 'categorical', 'diagnostic')),
         items_completed int NOT NULL DEFAULT 0,
-        turns_answered int NOT NULL DEFAULT 0,
+        next_turn int NOT NULL DEFAULT 0,
         flags text[] NOT NULL DEFAULT '{}',
         persona text,
         audit_key sealed NOT NULL,
