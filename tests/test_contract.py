@@ -347,11 +347,16 @@ def test_a_real_interrupt_in_a_waiting_run_cancels_the_call(gate: gw.Gateway) ->
         client.entered.wait(30)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
+    # A process that a shell started in the background ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupter = threading.Thread(target=press_ctrl_c)
     interrupter.start()
-    with pytest.raises(KeyboardInterrupt):
-        Agent("scorer", lambda _: RULES, _engine(client)).run(ANSWER)
-    interrupter.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Agent("scorer", lambda _: RULES, _engine(client)).run(ANSWER)
+    finally:
+        interrupter.join()
+        signal.signal(signal.SIGINT, before)
     assert client.cancelled.wait(30)
 
 
