@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from errors import CrosscutError, InputError
 from graph.assembly import open_workbench
@@ -73,7 +73,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
     if as_json:
         typer.echo(json.dumps([vars(check) for check in checks], indent=1))
     else:
-        table = Table("what", "state", "found", "what to do", title="Crosscut doctor", title_justify="left")
+        columns = [Column(name, overflow="fold") for name in ("what", "state", "found", "what to do")]
+        table = Table(*columns, title="Crosscut doctor", title_justify="left")
         for check in checks:
             table.add_row(check.name, f"[{_STATE_STYLE[check.state]}]{check.state}[/]", check.detail, check.fix)
         console.print(table)

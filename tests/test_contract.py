@@ -203,7 +203,7 @@ def test_a_failure_that_no_retry_mends_ends_in_the_rules_at_once(
     assert [f.kind for f in result.failures] == ["gateway"]
 
 
-@pytest.mark.parametrize("fault", [gw.hang(), gw.drip()], ids=repr)
+@pytest.mark.parametrize("fault", [gw.hang(4), gw.drip(4)], ids=repr)
 def test_silence_uses_up_the_budget_once(gate: gw.Gateway, client: ChatClient, fault: gw.Behaviour) -> None:
     gate.script(fault)
     gate.default = gw.json_reply(GOOD)

@@ -164,8 +164,9 @@ def test_a_gateway_that_is_not_there_is_a_retryable_failure() -> None:
     assert caught.value.retryable
 
 
-@pytest.mark.parametrize("fault", [gw.hang(), gw.drip()], ids=repr)
+@pytest.mark.parametrize("fault", [gw.hang(4), gw.drip(4)], ids=repr)
 def test_the_deadline_is_on_the_whole_call(gate: gw.Gateway, client: ChatClient, fault: gw.Behaviour) -> None:
+    """Left alone, these hang up after four seconds: a later deadline would see a broken connection instead."""
     gate.script(fault)
     with pytest.raises(CallError, match=r"within 0\.3 s") as caught:
         ask(client, seconds=0.3)

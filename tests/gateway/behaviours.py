@@ -90,10 +90,10 @@ def redirected(location: str) -> Behaviour:
 
 
 def html_page() -> Behaviour:
-    """What a proxy or a captive portal answers: 200, and not JSON at all."""
+    """What a proxy or a captive portal answers: 200, not JSON at all, and with the request's text in it."""
 
     def act(exchange: Exchange) -> None:
-        page = b"<html><body>Sign in to continue</body></html>"
+        page = b"<html>" + exchange.request.message("user").encode() + b"</html>"
         exchange.head(200, "text/html", Content_Length=str(len(page)))
         exchange.write(page)
 
