@@ -4,15 +4,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import home, interview
+from ui import home, interview, review
 from ui.guard import guarded
 
 # A file of ours: an emoji or a named icon here would be fetched from somebody else's server.
 st.set_page_config(page_title="Crosscut", page_icon=str(Path(__file__).parent / "ui" / "icon.png"), layout="centered")
 
 with guarded():
-    session = st.query_params.get("session")
-    if session:
+    if session := st.query_params.get("session"):
         interview.show(session)
+    elif session := st.query_params.get("review"):
+        review.show(session)
     else:
         home.show()

@@ -18,6 +18,7 @@ from graph.runtime import InterviewRuntime, View
 from graph.state import Line
 from graph.transcripts import AnswerScript, load_answers
 from settings import load_settings
+from storage.audit import Audit
 from storage.crypto import new_key
 from storage.sessions import DiagnosticMode
 
@@ -119,6 +120,46 @@ def interview(
 
 
 @app.command()
+def risk() -> None:
+    """Read JSON lines {"id", "item"?, "text"} on stdin, write what the risk rules say of each."""
+    from agents.risk.batch import check_lines
+
+    for line in check_lines(sys.stdin):
+        typer.echo(line)
+
+
+@app.command()
+def stop(session: str) -> None:
+    """Stop a session for safety by hand; this cannot be undone."""
+    with open_workbench(load_settings()) as bench:
+        bench.runtime.stop(session)
+    console.print(f"Session {session} is stopped. The patient sees the safety script from now on.")
+
+
+audit_app = typer.Typer(help="The append-only audit of every risk check.", no_args_is_help=True)
+app.add_typer(audit_app, name="audit")
+
+
+@audit_app.command()
+def verify() -> None:
+    """Check the hash chain of every session; exits 1 when a row was changed, removed or added."""
+    with open_workbench(load_settings()) as bench:
+        rows, broken = Audit(bench.database).verify()
+    for fault in broken:
+        console.print(f"session {fault.session_id}, row {fault.seq}: {fault.problem}", markup=False, highlight=False)
+    console.print(f"{rows} rows checked, {len(broken)} broken chains.")
+    raise typer.Exit(bool(broken))
+
+
+@audit_app.command()
+def show(session: str) -> None:
+    """Print a session's audit rows as JSON lines."""
+    with open_workbench(load_settings()) as bench:
+        for entry in Audit(bench.database).entries(session):
+            typer.echo(json.dumps(entry, ensure_ascii=False))
+
+
+@app.command()
 def sessions() -> None:
     """List the sessions."""
     with open_workbench(load_settings()) as bench:
@@ -141,7 +182,7 @@ def _converse(runtime: InterviewRuntime, view: View, reply: Callable[[View], str
         shown = _print_lines(talk, view.lines, shown)
         if not view.open:
             return view
-        view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn)
+        view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn, item=view.item)
 
 
 def _print_lines(talk: Console, lines: tuple[Line, ...], shown: int) -> int:

@@ -10,6 +10,7 @@ CrosscutError
 ├── ModelError           a model call that gave nothing usable
 │   ├── GatewayError     no answer: refused, timed out, rate limited, failed
 │   └── RejectedOutput   an answer that breaks the agent's contract
+├── UnrecordedStop       a safety stop that the database could not take yet; the script must be shown all the same
 └── TurnError            a patient's message that was not taken as a turn
     ├── TurnInProgress   another message of this session is being worked on
     └── StaleTurn        the sender saw an older state of the conversation
@@ -65,6 +66,14 @@ class RejectedOutput(ModelError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class UnrecordedStop(CrosscutError):
+    """`script` is what the patient sees, and nothing else."""
+
+    def __init__(self, script: str) -> None:
+        super().__init__("this session was stopped for safety; the stop is kept on disk until the database is back.")
+        self.script = script
 
 
 class TurnError(CrosscutError):

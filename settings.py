@@ -54,6 +54,8 @@ class Settings(BaseSettings):
     crosscut_key: SecretStr | None = None
     crosscut_host: str = "127.0.0.1"
     crosscut_port: int = Field(8501, ge=1, le=65535)
+    crosscut_address: str | None = None
+    crosscut_locale: str = "en-US"
     crosscut_log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
 
     database_url: Annotated[str | None, AfterValidator(_postgres_url)] = None
@@ -63,20 +65,32 @@ class Settings(BaseSettings):
     gateway_api_key: SecretStr | None = None
     model_interviewer: ModelId = RULES
     model_scorer: ModelId = RULES
+    model_risk: ModelId = RULES
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
 
     follow_up_threshold: int = Field(5, ge=1, le=10)
+
+    crosscut_webhook_url: SecretStr | None = None
+    crosscut_webhook_secret: SecretStr | None = None
+    crosscut_smtp_url: SecretStr | None = None
+    crosscut_mail_from: str | None = None
+    crosscut_mail_to: str | None = None
 
     @field_validator("crosscut_home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
+    @property
+    def address(self) -> str:
+        """Where people reach the page."""
+        return self.crosscut_address or f"http://{self.crosscut_host}:{self.crosscut_port}"
+
     @cached_property
     def models(self) -> dict[str, str]:
         """Model id by role; `rules` is the embedded engine."""
-        return {"interviewer": self.model_interviewer, "scorer": self.model_scorer}
+        return {"interviewer": self.model_interviewer, "scorer": self.model_scorer, "risk": self.model_risk}
 
 
 def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:

@@ -19,12 +19,22 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 from agents import background
 from agents.failures import CallError, Failure, FailureKind, UnusableAnswer, describe
 from agents.models import ChatClient, Completion
-from agents.outputs import JsonOutput, Output, TaggedOutput
-from agents.prompts import Prompt, Rendered
+from agents.outputs import JsonOutput, Model, Output, TaggedOutput
+from agents.prompts import Prompt, Rendered, load_prompt
 from errors import GatewayError, ModelError, RejectedOutput
 from settings import Settings
 
-__all__ = ["Agent", "AgentResult", "Budget", "CallRecord", "Failure", "JsonOutput", "LLMEngine", "TaggedOutput"]
+__all__ = [
+    "Agent",
+    "AgentResult",
+    "Budget",
+    "CallRecord",
+    "Failure",
+    "JsonOutput",
+    "LLMEngine",
+    "TaggedOutput",
+    "json_agent",
+]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -139,6 +149,23 @@ class Agent(Generic[In, Out]):
             return answer
         log.warning("%s: the rules answer, after %s", self.name, ", ".join(f.kind for f in tries.failures))
         return tries.result(self.rules(inp), "rules")
+
+
+def json_agent(
+    name: str,
+    rules: Callable[[In], Model],
+    model_type: type[Model],
+    variables: Callable[[In], Mapping[str, str]],
+    *,
+    client: ChatClient | None,
+    budget: Budget,
+    checks: Sequence[Callable[[In, Model], Model]] = (),
+) -> Agent[In, Model]:
+    """An agent that answers with one JSON object, by the prompt of its own name; without a client, by rules alone."""
+    engine: LLMEngine[In, Model] | None = None
+    if client is not None:
+        engine = LLMEngine(client, load_prompt(name), variables, JsonOutput(model_type), checks)
+    return Agent(name, rules, engine, budget)
 
 
 @dataclass

@@ -10,9 +10,8 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.contract import Agent, Budget, JsonOutput, LLMEngine
+from agents.contract import Agent, Budget, json_agent
 from agents.models import ChatClient
-from agents.prompts import load_prompt
 from errors import RejectedOutput
 from instruments.level1 import Item, level1
 
@@ -77,16 +76,9 @@ def word_by_rules(brief: QuestionBrief) -> Draft:
 
 
 def interviewer(client: ChatClient | None, budget: Budget) -> Agent[QuestionBrief, Draft]:
-    engine = None
-    if client is not None:
-        engine = LLMEngine(
-            client=client,
-            prompt=load_prompt("interviewer"),
-            variables=_variables,
-            output=JsonOutput(Draft),
-            checks=(check_draft,),
-        )
-    return Agent(name="interviewer", rules=word_by_rules, llm=engine, budget=budget)
+    return json_agent(
+        "interviewer", word_by_rules, Draft, _variables, client=client, budget=budget, checks=(check_draft,)
+    )
 
 
 def _variables(brief: QuestionBrief) -> dict[str, str]:

@@ -9,10 +9,10 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.contract import Agent, Budget, JsonOutput, LLMEngine
+from agents.contract import Agent, Budget, json_agent
 from agents.grounding import grounded_quotes
 from agents.models import ChatClient
-from agents.prompts import as_data, load_prompt
+from agents.prompts import as_data
 from errors import RejectedOutput
 from instruments.level1 import Score, level1
 from instruments.profile import Ambiguity, Confidence, RiskFlags, Wire
@@ -100,16 +100,9 @@ def _found(score: int, ambiguity: int, quote: str) -> ItemScore:
 
 
 def scorer(client: ChatClient | None, budget: Budget) -> Agent[AnswerToScore, ItemScore]:
-    engine = None
-    if client is not None:
-        engine = LLMEngine(
-            client=client,
-            prompt=load_prompt("scorer"),
-            variables=_variables,
-            output=JsonOutput(ItemScore),
-            checks=(keep_grounded_quotes,),
-        )
-    return Agent(name="scorer", rules=score_by_rules, llm=engine, budget=budget)
+    return json_agent(
+        "scorer", score_by_rules, ItemScore, _variables, client=client, budget=budget, checks=(keep_grounded_quotes,)
+    )
 
 
 def _variables(answer: AnswerToScore) -> dict[str, str]:

@@ -8,22 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import AgentResult, Budget
+from agents.escalation import escalation
 from agents.interviewer import interviewer
 from agents.models import ModelFactory
 from agents.prompts import load_prompt
-from agents.risk import check_risk
+from agents.risk.checker import RiskChecker
 from agents.scorer import scorer
 from graph.checkpoints import SealedSaver
 from graph.interview import CallRecorder, InterviewAgents
 from graph.runtime import InterviewRuntime, Versions
+from graph.safety import SafetyDesk
 from settings import Settings
 from storage import migrate
 from storage.crypto import Vault, load_vault
 from storage.database import Database
 from storage.embedded import Services, services
 from storage.model_calls import ModelCall, ModelCalls
+from storage.spool import Spool
 
-_PROMPTS = ("interviewer", "scorer")
+_PROMPTS = ("interviewer", "scorer", "risk")
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,20 @@ def prepare_database(url: str, vault: Vault) -> None:
 
 def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
     models, budget = ModelFactory(settings), Budget.of(settings)
+    words = escalation(settings.crosscut_locale)
+    spool = Spool(settings.crosscut_home, database.vault)
+    spool.prepare()
+    desk = SafetyDesk(database, words, spool)
     agents = InterviewAgents(
         interviewer=interviewer(models.chat("interviewer"), budget),
         scorer=scorer(models.chat("scorer"), budget),
-        check_risk=check_risk,
+        risk=RiskChecker(models.chat("risk"), budget),
+        script=words.script,
         follow_up_threshold=settings.follow_up_threshold,
         record_calls=_recorder(ModelCalls(database)),
+        record_check=desk.record,
     )
-    return InterviewRuntime(database, agents, _versions(settings))
+    return InterviewRuntime(database, agents, _versions(settings), desk)
 
 
 def _versions(settings: Settings) -> Versions:

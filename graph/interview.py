@@ -20,18 +20,32 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from agents.contract import Agent, AgentResult
-from agents.escalation import safety_script
 from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_text, intro_text
 from agents.risk import RiskVerdict
+from agents.risk.checker import MessageToCheck, RiskChecker
 from agents.scorer import AnswerToScore, ItemScore
 from graph.nodes import node
-from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, ScoreRecord, StoredState
+from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, RiskRecord, ScoreRecord, StoredState
 from instruments.level1 import item_id, item_number
-from instruments.profile import ItemResponse, PatientProfile, SessionStatus
+from instruments.profile import UNDETERMINED_FROM, ItemResponse, PatientProfile, RiskFlags, SessionStatus
 
 AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
 NODES = ("INTRO", "ASK_ITEM", "RISK_CHECK", "SCORE_ITEM", "DRAFT", "FOLLOW_UP", "REPORT", "SAFETY_STOP")
 CallRecorder = Callable[[str, int, str, AgentResult[Any]], None]
+CheckRecorder = Callable[["ReceivedMessage", RiskVerdict], None]
+
+
+@dataclass(frozen=True)
+class ReceivedMessage:
+    """A patient's message as it is audited; `turn` is the one it was meant for."""
+
+    session_id: str
+    turn: int
+    message_id: str
+    text: str
+    refused: str = ""
+    shown: tuple[str, str] | None = None
+    """The locale and version of the script that was shown, where that was before now."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +54,11 @@ class InterviewAgents:
 
     interviewer: Agent[QuestionBrief, Draft]
     scorer: Agent[AnswerToScore, ItemScore]
-    check_risk: Callable[[str, int], RiskVerdict]
+    risk: RiskChecker
+    script: str
     follow_up_threshold: int
     record_calls: CallRecorder = lambda *_: None
+    record_check: CheckRecorder = lambda *_: None
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,13 @@ class InterviewNodes:
     def risk_check(self, state: InterviewState) -> Command[Literal["SCORE_ITEM", "DRAFT", "SAFETY_STOP"]]:
         message = interrupt({"turn": state.cursor.turn})
         cursor = state.cursor
-        verdict = self.agents.check_risk(message["text"], cursor.item)
+        verdict = self._checked(state, message)
         update = InterviewUpdate(
             lines=[_heard(cursor, message)], cursor=cursor.model_copy(update={"turn": cursor.turn + 1})
         )
         if verdict.level != "none":
-            update["profile"] = _after_verdict(state.profile, verdict)
+            update["profile"] = after_verdict(state.profile, verdict)
+            update["risks"] = {cursor.turn: risk_record(verdict)}
         if verdict.level == "stop":
             return Command(update=update, goto="SAFETY_STOP")
         # Rules word a question in no time; only a model is worth asking ahead.
@@ -89,7 +106,8 @@ class InterviewNodes:
         profile = state.profile.with_response(
             _response(cursor.item, result.output), needs_follow_up=unclear, settled=not asks_again
         )
-        profile = profile.model_copy(update={"risk_flags": profile.risk_flags | result.output.risk_flags_patch})
+        signalled = result.output.risk_flags_patch | flags_by_score(cursor.item, result.output)
+        profile = profile.model_copy(update={"risk_flags": profile.risk_flags | signalled})
         update = InterviewUpdate(profile=profile, records={cursor.item: _record(result)})
         if asks_again:
             return Command(update=update, goto="FOLLOW_UP")
@@ -123,9 +141,19 @@ class InterviewNodes:
 
     @node(runs_when=SessionStatus.TERMINATED)
     def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
-        line = _say(state, "safety_script", safety_script())
+        line = _say(state, "safety_script", self.agents.script)
         cursor = state.cursor.model_copy(update={"awaiting": "nothing"})
         return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto="__end__")
+
+    def _checked(self, state: InterviewState, message: dict[str, Any]) -> RiskVerdict:
+        """Rules and, where there is one, the model; on record before anything else happens."""
+        cursor, asked = state.cursor, state.last_words
+        checked = self.agents.risk.check(MessageToCheck(text=message["text"], item=cursor.item, question=asked))
+        if checked.result is not None:
+            self._account(state, "risk", checked.result)
+        received = ReceivedMessage(state.setup.session_id, cursor.turn, message["id"], message["text"])
+        self.agents.record_check(received, checked.verdict)
+        return checked.verdict
 
     def _draft(self, state: InterviewState, item: int) -> dict[int, Draft]:
         result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state.setup.seed))
@@ -166,9 +194,41 @@ def _heard(cursor: Cursor, message: dict[str, Any]) -> Line:
     )
 
 
-def _after_verdict(profile: PatientProfile, verdict: RiskVerdict) -> PatientProfile:
+def risk_record(verdict: RiskVerdict) -> RiskRecord:
+    return RiskRecord(
+        level=verdict.level,
+        rule=verdict.rule or "",
+        spans=verdict.spans,
+        flags=verdict.flags,
+        degraded=verdict.degraded,
+    )
+
+
+def flags_by_score(item: int, score: ItemScore) -> RiskFlags:
+    """What a score signals by itself. Smoking alone signals nothing; an undetermined item 11 is no all-clear."""
+    present = score.score >= 1
+    return RiskFlags(
+        self_harm_ideation=item == 11 and (present or score.ambiguity >= UNDETERMINED_FROM),
+        substance_abuse_signal=item in (21, 23) and present,
+    )
+
+
+def after_verdict(profile: PatientProfile, verdict: RiskVerdict) -> PatientProfile:
     status = SessionStatus.TERMINATED if verdict.level == "stop" else profile.session_status
     return profile.model_copy(update={"risk_flags": profile.risk_flags | verdict.flags, "session_status": status})
+
+
+def stop_update(state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, script: str) -> InterviewUpdate:
+    """A stop from outside of the flow: after the end, by the therapist, or for a message that was refused otherwise."""
+    cursor = state.cursor
+    said = {"text": message.text, "at": _now()}
+    heard = [_heard(cursor, said)] if message.text else []
+    return InterviewUpdate(
+        profile=after_verdict(state.profile, verdict),
+        risks={cursor.turn: risk_record(verdict)},
+        lines=[*heard, Line(turn=cursor.turn + 1, role="interviewer", kind="safety_script", text=script, at=_now())],
+        cursor=cursor.model_copy(update={"turn": cursor.turn + 1, "awaiting": "nothing"}),
+    )
 
 
 def _answer(state: InterviewState) -> AnswerToScore:

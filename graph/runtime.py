@@ -8,28 +8,45 @@ graph waits for a message that the ledger already has.
 from __future__ import annotations
 
 import hashlib
+import logging
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from errors import InputError, StaleTurn, TurnInProgress
+from agents.risk import RiskVerdict, Span, check_risk
+from errors import (
+    InputError,
+    NotFoundError,
+    SealError,
+    ServiceError,
+    StaleTurn,
+    StorageError,
+    TurnError,
+    TurnInProgress,
+    UnrecordedStop,
+)
 from graph.checkpoints import SealedSaver
-from graph.interview import InterviewAgents, build_interview
-from graph.state import InterviewState, Line, ScoreRecord, Setup, first_state
-from instruments.profile import PatientProfile, SessionMeta, SessionStatus
+from graph.interview import InterviewAgents, ReceivedMessage, build_interview, stop_update
+from graph.safety import SafetyDesk
+from graph.state import InterviewState, Line, RiskRecord, ScoreRecord, Setup, first_state, plain
+from instruments.profile import PatientProfile, RiskFlags, SessionMeta, SessionStatus
 from storage.database import Connection, Database, borrowed
 from storage.sessions import DiagnosticMode, Progress, Session, Sessions
+from storage.spool import StopRecord
 from storage.turns import Turn, Turns
 
 MAX_MESSAGE_CHARACTERS = 100_000
 _MAX_STEPS_A_TURN = 25
+_STOP_PATIENCE_SECONDS = 2.0
+
+log = logging.getLogger("crosscut.safety")
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,7 @@ class View:
     item: int
     lines: tuple[Line, ...]
     records: dict[int, ScoreRecord]
+    risks: dict[int, RiskRecord]
 
     @property
     def open(self) -> bool:
@@ -61,9 +79,13 @@ class Versions:
 
 
 class InterviewRuntime:
-    def __init__(self, database: Database, agents: InterviewAgents, versions: Versions, *, workers: int = 8) -> None:
+    def __init__(
+        self, database: Database, agents: InterviewAgents, versions: Versions, desk: SafetyDesk, *, workers: int = 8
+    ) -> None:
         self._db = database
         self._versions = versions
+        self._agents = agents
+        self._desk = desk
         self.sessions = Sessions(database)
         self.turns = Turns(database)
         self.graph: CompiledStateGraph[Any, Any, Any, Any] = build_interview(agents).compile(
@@ -78,22 +100,46 @@ class InterviewRuntime:
     def start(
         self, *, mode: DiagnosticMode = "diagnostic", persona: str | None = None, seed: int | None = None
     ) -> View:
+        self._drain()
         session = self.sessions.create(mode=mode, persona=persona)
         return self._executor.submit(self._start, session, seed).result()
 
-    def submit(self, session_id: str, text: str, *, expected_turn: int, message_id: str | None = None) -> View:
-        """Take the patient's message as turn `expected_turn`, the one shown on the sender's screen."""
-        if len(text) > MAX_MESSAGE_CHARACTERS:
-            raise InputError(f"a message may have {MAX_MESSAGE_CHARACTERS:,} characters, this one has {len(text):,}.")
-        message = message_id or uuid.uuid4().hex
-        return self._executor.submit(self._take, session_id, text, expected_turn, message).result()
+    def submit(
+        self, session_id: str, text: str, *, expected_turn: int, message_id: str | None = None, item: int = 0
+    ) -> View:
+        """Take the patient's message as turn `expected_turn`, answering `item`, as shown on the sender's screen.
+
+        The rules read it before anything else is done. What shows danger is acted upon whatever the state of the
+        session, the lock or the database; what is refused for another reason has still been read and audited.
+        """
+        message = ReceivedMessage(session_id, expected_turn, message_id or uuid.uuid4().hex, text)
+        verdict = check_risk(text, item)
+        work = self._stop if verdict.level == "stop" else self._take
+        return self._executor.submit(work, message, verdict).result()
+
+    def stop(self, session_id: str) -> View:
+        """The therapist stops the session by hand, from whatever state it is in."""
+        turn = self.sessions.get(session_id).next_turn
+        message = ReceivedMessage(session_id, turn, f"clinician-{uuid.uuid4().hex}", "")
+        verdict = RiskVerdict(level="stop", rule="clinician")
+        return self._executor.submit(self._stop, message, verdict).result()
 
     def view(self, session_id: str) -> View:
         """The session as it stands; work that a killed process left is finished first."""
-        self.sessions.get(session_id)
-        state, waits = self._load(session_id)
-        if state is None or (state.is_open and (not waits or self._pending_turn(session_id, state))):
-            return self.recover(session_id)
+        try:
+            self._drain()
+            return self._view(self.sessions.get(session_id))
+        except ServiceError:
+            if any(record.session_id == session_id for record in self._desk.spool.pending()):
+                raise UnrecordedStop(self._agents.script) from None
+            raise
+
+    def _view(self, session: Session) -> View:
+        state, waits = self._load(session.id)
+        if state is None or (state.is_open and (not waits or self._pending_turn(session.id, state))):
+            return self.recover(session.id)
+        if state.profile.session_status != session.status:  # killed after the checkpoint, before the row
+            self.sessions.record_progress(session.id, _progress(state))
         return _view(state)
 
     def recover(self, session_id: str) -> View:
@@ -101,6 +147,7 @@ class InterviewRuntime:
 
     def recover_all(self) -> list[str]:
         """Finish every session that was left in the middle of a turn; sessions being worked on are left alone."""
+        self._drain()
         done = []
         for session_id in self.sessions.unfinished():
             try:
@@ -114,16 +161,89 @@ class InterviewRuntime:
         with self._locked(session.id) as lock:
             return _view(self._begin(session, seed, lock))
 
-    def _take(self, session_id: str, text: str, expected_turn: int, message_id: str) -> View:
+    def _take(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
+        self._drain()
+        try:
+            return self._taken(message)
+        except (TurnError, InputError) as error:
+            self._audit_refused(message, verdict, type(error).__name__)
+            raise
+
+    def _taken(self, message: ReceivedMessage) -> View:
+        if len(message.text) > MAX_MESSAGE_CHARACTERS:
+            raise InputError(f"a message may have {MAX_MESSAGE_CHARACTERS:,} characters, not {len(message.text):,}.")
+        session_id, expected = message.session_id, message.turn
         with self._locked(session_id) as lock:
-            if not self.sessions.waits_for(session_id, expected_turn, lock):
+            if not self.sessions.waits_for(session_id, expected, lock):
                 state = self._recovered(self.sessions.get(session_id), lock)
-                if not state.is_open or self._is_duplicate(session_id, message_id, expected_turn, state):
+                if not state.is_open or self._is_duplicate(session_id, message.message_id, expected, state):
+                    self._audit_refused(message, check_risk(message.text, state.cursor.item), "closed or known")
                     return _view(state)
-            turn = self.turns.add(session_id, expected_turn, message_id, text)
-            if turn.turn != expected_turn:  # this message was taken before, as another turn
+            turn = self.turns.add(session_id, expected, message.message_id, message.text)
+            if turn.turn != expected:  # this message was taken before, as another turn
                 return _view(self._recovered(self.sessions.get(session_id), lock))
             return _view(self._resume(turn, lock))
+
+    def _audit_refused(self, message: ReceivedMessage, verdict: RiskVerdict, reason: str) -> None:
+        with suppress(NotFoundError):  # no session, hence no key and nothing to audit
+            self._desk.record(replace(message, refused=reason), verdict)
+
+    def _stop(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
+        """Close the session for safety. With the database gone, the stop goes to the spool and the script is raised."""
+        try:
+            self._drain()
+            with self._locked(message.session_id, wait=True) as lock:
+                return _view(self._stopped(message, verdict, lock))
+        except StorageError as error:
+            log.critical("a safety stop could not be entered: %s", type(error).__name__)
+            try:
+                self._desk.keep(message, verdict)
+            except StorageError as second:
+                log.critical("nor could it be spooled: %s", type(second).__name__)
+            raise UnrecordedStop(self._agents.script) from None
+
+    def _stopped(self, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection) -> InterviewState:
+        """Through the graph where the message answers the turn that is waited for, else directly."""
+        state = self._recovered(self.sessions.get(message.session_id), lock)
+        known = self.turns.by_message(message.session_id, message.message_id)
+        if message.text and known is None and state.is_open and state.cursor.turn == message.turn:
+            turn = self.turns.add(message.session_id, message.turn, message.message_id, message.text)
+            state = self._resume(turn, lock)
+        if state.profile.session_status is SessionStatus.TERMINATED:
+            return state
+        return self._forced_stop(state, message, verdict, lock)
+
+    def _forced_stop(
+        self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
+    ) -> InterviewState:
+        self._desk.record(message, verdict)
+        update = plain(stop_update(state, message, verdict, self._agents.script))
+        self.graph.update_state(_config(message.session_id), update, as_node="SAFETY_STOP")
+        stopped, _ = self._load(message.session_id)
+        if stopped is None:
+            raise StorageError("a safety stop was written and cannot be read back")
+        self.sessions.record_progress(message.session_id, _progress(stopped), lock)
+        return stopped
+
+    def _drain(self) -> None:
+        """Enter the stops that happened while the database was gone, before any later turn of any session."""
+        if self._desk.spool.empty:
+            return
+        try:
+            self._desk.spool.drain(self._enter_spooled)
+        except SealError as error:  # set aside and listed by the doctor; it must not fail somebody else's turn
+            log.critical("a spooled safety stop does not open: %s", error)
+
+    def _enter_spooled(self, record: StopRecord) -> None:
+        shown = (record.locale, record.script_version)
+        message = ReceivedMessage(record.session_id, record.turn, record.message_id, record.text, shown=shown)
+        flags = RiskFlags(**dict.fromkeys(record.flags, True))
+        spans = tuple(Span(start=start, end=end, cue=record.rule) for start, end in record.spans)
+        verdict = RiskVerdict(
+            level="stop", rule=record.rule, flags=flags, spans=spans, cues=record.cues, degraded=record.degraded
+        )
+        with suppress(NotFoundError), self._locked(record.session_id, wait=True) as lock:  # deleted meanwhile
+            self._stopped(message, verdict, lock)
 
     def _is_duplicate(self, session_id: str, message_id: str, expected_turn: int, state: InterviewState) -> bool:
         if expected_turn == state.cursor.turn:
@@ -164,7 +284,7 @@ class InterviewRuntime:
         return self._invoke(session.id, first_state(setup, PatientProfile(session_meta=meta)), lock)
 
     def _resume(self, turn: Turn, lock: Connection) -> InterviewState:
-        message = {"text": turn.text, "at": turn.received_at.isoformat()}
+        message = {"text": turn.text, "at": turn.received_at.isoformat(), "id": turn.message_id}
         return self._invoke(turn.session_id, Command(resume=message), lock)
 
     def _invoke(self, session_id: str, value: Any, lock: Connection) -> InterviewState:
@@ -178,13 +298,19 @@ class InterviewRuntime:
         return (InterviewState(snapshot.values) if snapshot.values else None), bool(snapshot.interrupts)
 
     @contextmanager
-    def _locked(self, session_id: str) -> Iterator[Connection]:
-        """The connection that holds the session's advisory lock, which dies with it: a killed process keeps none."""
+    def _locked(self, session_id: str, *, wait: bool = False) -> Iterator[Connection]:
+        """The connection that holds the session's advisory lock, which dies with it: a killed process keeps none.
+
+        A stop waits for the turn before it; it does not wait long for a database that is gone.
+        """
         key = int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:8], signed=True)
-        with borrowed(self._db.locks) as connection:
-            row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
-            if row is None or not row["taken"]:
-                raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
+        with borrowed(self._db.locks, _STOP_PATIENCE_SECONDS if wait else None) as connection:
+            if wait:
+                connection.execute("SELECT pg_advisory_lock(%s)", (key,))
+            else:
+                row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
+                if row is None or not row["taken"]:
+                    raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
             try:
                 yield connection
             finally:
@@ -218,4 +344,5 @@ def _view(state: InterviewState) -> View:
         item=state.cursor.item,
         lines=tuple(state.lines),
         records=state.records,
+        risks=state.risks,
     )

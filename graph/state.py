@@ -16,8 +16,9 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from agents.contract import Failure
 from agents.interviewer import Draft
+from agents.risk import Level, Span
 from errors import StorageError
-from instruments.profile import PatientProfile, Role, SessionStatus, Timestamp, TranscriptLine
+from instruments.profile import PatientProfile, RiskFlags, Role, SessionStatus, Timestamp, TranscriptLine
 from storage.sessions import DiagnosticMode
 
 STATE_VERSION = 1
@@ -59,6 +60,16 @@ class Line(_Frozen):
         return TranscriptLine(role=self.role, text=self.text, timestamp=self.at)
 
 
+class RiskRecord(_Frozen):
+    """What the risk check said of a turn that it did not find harmless; spans are offsets in the patient's text."""
+
+    level: Level
+    rule: str
+    spans: tuple[Span, ...] = ()
+    flags: RiskFlags = RiskFlags()
+    degraded: bool = False
+
+
 class ScoreRecord(_Frozen):
     """How an item's score came about."""
 
@@ -77,6 +88,7 @@ class InterviewUpdate(TypedDict, total=False):
     cursor: Cursor
     drafts: dict[int, Draft]
     records: dict[int, ScoreRecord]
+    risks: dict[int, RiskRecord]
     lines: list[Line]
 
 
@@ -106,6 +118,7 @@ class StoredState(TypedDict):
     cursor: Plain
     drafts: Annotated[Plain, _merge]
     records: Annotated[Plain, _merge]
+    risks: Annotated[Plain, _merge]
     lines: Annotated[list[Plain], _extend]
 
 
@@ -115,6 +128,7 @@ MIGRATIONS: dict[int, Callable[[Plain], Plain]] = {}
 _UPDATE: TypeAdapter[InterviewUpdate] = TypeAdapter(InterviewUpdate)
 _DRAFTS: TypeAdapter[dict[int, Draft]] = TypeAdapter(dict[int, Draft])
 _RECORDS: TypeAdapter[dict[int, ScoreRecord]] = TypeAdapter(dict[int, ScoreRecord])
+_RISKS: TypeAdapter[dict[int, RiskRecord]] = TypeAdapter(dict[int, RiskRecord])
 _LINES: TypeAdapter[list[Line]] = TypeAdapter(list[Line])
 T = TypeVar("T")
 
@@ -146,12 +160,22 @@ class InterviewState:
         return self._valid("records", _RECORDS.validate_python)
 
     @cached_property
+    def risks(self) -> dict[int, RiskRecord]:
+        """By turn; turns that were harmless are not listed."""
+        return self._valid("risks", _RISKS.validate_python)
+
+    @cached_property
     def lines(self) -> list[Line]:
         return self._valid("lines", _LINES.validate_python)
 
     @property
     def is_open(self) -> bool:
         return self.profile.session_status is SessionStatus.ACTIVE
+
+    @property
+    def last_words(self) -> str:
+        """What was said last, without looking at the rest."""
+        return self._valid("lines", lambda lines: Line.model_validate(lines[-1]).text if lines else "")
 
     def lines_of(self, item: int) -> list[Line]:
         """What was said about one item, without looking at the rest."""
@@ -178,5 +202,5 @@ def plain(update: InterviewUpdate) -> Plain:
 
 
 def first_state(setup: Setup, profile: PatientProfile) -> Plain:
-    begun = plain(InterviewUpdate(profile=profile, cursor=Cursor(), drafts={}, records={}, lines=[]))
+    begun = plain(InterviewUpdate(profile=profile, cursor=Cursor(), drafts={}, records={}, risks={}, lines=[]))
     return {"state_version": STATE_VERSION, "setup": setup.model_dump(mode="json"), **begun}

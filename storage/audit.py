@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +38,24 @@ class Audit:
         with self._db.transaction() as connection:
             return append_within(connection, session_id, entry)
 
+    @contextmanager
+    def once(
+        self, session_id: str, key: str, entry: dict[str, Any], *, durable: bool = True
+    ) -> Iterator[Connection | None]:
+        """Add an entry unless one with this key is there: work done again after a crash is not told twice.
+
+        Gives the transaction's connection for what belongs to the same moment, or None when all was there already. An
+        entry that need not be durable does not wait for the disk: the last ones may be lost with the whole server.
+        """
+        with self._db.transaction() as connection:
+            _lock(connection, session_id, durable=durable)
+            last = _last(connection, session_id, key)
+            if last["known"]:
+                yield None
+                return
+            _insert(connection, session_id, {**entry, "key": key}, last)
+            yield connection
+
     def entries(self, session_id: str) -> list[dict[str, Any]]:
         rows = self._db.all("SELECT entry FROM audit WHERE session_id = %s ORDER BY seq", session_id)
         return [row["entry"] for row in rows]
@@ -57,16 +77,38 @@ class Audit:
 
 def append_within(connection: Connection, session_id: str, entry: dict[str, Any]) -> int:
     """Append inside the caller's transaction, one writer a session at a time."""
-    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('audit:' || %s, 0))", (session_id,))
-    last = connection.execute(
-        "SELECT seq, hash FROM audit WHERE session_id = %s ORDER BY seq DESC LIMIT 1", (session_id,)
+    _lock(connection, session_id)
+    return _insert(connection, session_id, entry, _last(connection, session_id, ""))
+
+
+def _lock(connection: Connection, session_id: str, *, durable: bool = True) -> None:
+    connection.execute(
+        "SELECT set_config('synchronous_commit', %s, true), pg_advisory_xact_lock(hashtextextended('audit:' || %s, 0))",
+        ("on" if durable else "off", session_id),
+    )
+
+
+def _last(connection: Connection, session_id: str, key: str) -> dict[str, Any]:
+    """The end of the session's chain, and whether an entry with this key is in it."""
+    row = connection.execute(
+        """
+        SELECT coalesce(max(seq), 0) AS seq, (array_agg(hash ORDER BY seq DESC))[1] AS hash,
+               coalesce(bool_or(entry ->> 'key' = %s), false) AS known
+        FROM audit WHERE session_id = %s
+        """,
+        (key, session_id),
     ).fetchone()
-    seq, previous = (last["seq"] + 1, last["hash"]) if last else (1, GENESIS)
+    assert row is not None  # noqa: S101  # an aggregate always has a row
+    return row
+
+
+def _insert(connection: Connection, session_id: str, entry: dict[str, Any], last: dict[str, Any]) -> int:
+    seq, previous = last["seq"] + 1, last["hash"] or GENESIS
     connection.execute(
         "INSERT INTO audit VALUES (%s, %s, %s, %s, %s)",
         (session_id, seq, Jsonb(entry), previous, chain_hash(session_id, seq, entry, previous)),
     )
-    return seq
+    return int(seq)
 
 
 def chain_hash(session_id: str, seq: int, entry: dict[str, Any], previous: str) -> str:

@@ -17,7 +17,7 @@ Row = DictRow
 Connection = psycopg.Connection[DictRow]
 Pool = ConnectionPool[Connection]
 
-_CHECKOUT_SECONDS = 10.0
+_CHECKOUT_SECONDS = 5.0
 
 
 def make_pool(url: str, name: str, size: int, options: str = "") -> Pool:
@@ -86,10 +86,10 @@ class Database:
 
 
 @contextmanager
-def borrowed(pool: Pool) -> Iterator[Connection]:
+def borrowed(pool: Pool, seconds: float | None = None) -> Iterator[Connection]:
     """A connection of `pool`; a database that cannot be reached is a ServiceError, not a driver's traceback."""
     try:
-        with pool.connection() as connection:
+        with pool.connection(timeout=seconds) as connection:
             yield connection
     except (PoolTimeout, psycopg.OperationalError) as error:
         raise ServiceError(

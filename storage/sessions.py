@@ -58,14 +58,16 @@ class Sessions:
         return [_session(row) for row in rows]
 
     def record_progress(self, identifier: str, progress: Progress, lock: Connection | None = None) -> None:
-        """The row that lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer.
+        """The row that lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer;
+        a safety stop closes even a completed one.
 
         While a session is active its lock's connection will do, which does not wait for the disk.
         """
         statement = """
             UPDATE sessions SET status = %(status)s, items_completed = %(items_completed)s, next_turn = %(next_turn)s,
                 flags = %(flags)s, updated_at = now()
-            WHERE id = %(id)s AND next_turn <= %(next_turn)s AND status IN ('active', %(status)s)
+            WHERE id = %(id)s AND next_turn <= %(next_turn)s
+                AND (status IN ('active', %(status)s) OR %(status)s = 'terminated_for_safety')
             """
         values = {**vars(progress), "flags": list(progress.flags), "id": identifier}
         if lock is not None and progress.status == "active":

@@ -34,6 +34,12 @@ settings = Settings(_env_file=None, gateway_base_url=url, gateway_api_key="k", m
 client = ModelFactory(settings).chat("scorer")
 print(asyncio.run(client.complete("system", "user", seconds=20)).text, flush=True)
 """
+NOTE_THE_CLOSE = """
+from agents import background
+async def closer():
+    print("closed", flush=True)
+background.on_close(closer)
+"""
 FORK_AND_CALL = """
 pid = os.fork()
 print(asyncio.run(client.complete("system", "user", seconds=20)).text, flush=True)
@@ -283,8 +289,8 @@ def test_retry_after_is_seconds_or_a_date() -> None:
 
 def test_a_process_that_called_a_model_ends_cleanly(gate: gw.Gateway) -> None:
     """Warnings on, connection kept alive, nobody closes anything: the exit hook must."""
-    done = _python("-W", "always::ResourceWarning", "-c", CALL, gate.base_url)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    done = _python("-W", "always::ResourceWarning", "-c", CALL + NOTE_THE_CLOSE, gate.base_url)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\nclosed\n", "")
 
 
 def test_a_forked_worker_makes_its_own_loop(gate: gw.Gateway) -> None:

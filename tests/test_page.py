@@ -100,11 +100,33 @@ def test_a_second_tab_cannot_answer_the_same_question_twice(page: Page, browser:
 def test_a_stop_shows_the_script_and_takes_no_more(page: Page, product: Product) -> None:
     _start(page, product)
     _answer(page, "I am going to kill myself.")
-    expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_visible()
+    expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_in_viewport()
     expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
-    expect(page.get_by_role("heading", name="Profile")).to_have_count(0)
+    expect(page.get_by_test_id("stChatMessage")).to_have_count(1)
     page.reload()
     expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_visible()
+    expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
+
+
+def test_a_therapist_sees_a_worry_at_once_in_the_patients_words_and_acknowledges_it(
+    page: Page, browser: Browser, product: Product
+) -> None:
+    _start(page, product)
+    _answer(page, "Several days. <b>I wish I was dead</b>, then it passes.")
+    _answered(page, 1)
+    desk = Watched(browser.new_page(), product.address)
+    desk.page.goto(page.url.replace("session=", "review="))
+    expect(desk.page.get_by_text("suicidality mentioned")).to_be_visible()
+    expect(desk.page.get_by_text("wish I was dead", exact=False).first).to_be_visible()
+    desk.page.get_by_role("button", name="Acknowledge").click()
+    expect(desk.page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+    desk.page.get_by_text("Stop this session for safety").click()
+    desk.page.get_by_role("button", name="Stop now").click()
+    expect(desk.page.get_by_text("This session was stopped for safety.", exact=False)).to_be_visible()
+    desk.page.close()
+    assert desk.problems == []
+    page.reload()
+    expect(page.get_by_text("I am stopping the questions", exact=False)).to_be_visible()
     expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
 
 

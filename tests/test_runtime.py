@@ -12,15 +12,19 @@ import pytest
 from langgraph.types import Command
 
 from agents.contract import Agent, Budget
+from agents.escalation import escalation
 from agents.interviewer import interviewer
-from agents.risk import check_risk
+from agents.risk.checker import RiskChecker
 from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, NotFoundError, StaleTurn, StorageError, TurnInProgress
 from graph.interview import InterviewAgents
 from graph.runtime import InterviewRuntime, Versions
+from graph.safety import SafetyDesk
 from graph.state import STATE_VERSION, InterviewState
 from instruments.profile import SessionStatus
+from settings import Settings
 from storage.database import Database
+from storage.spool import Spool
 from tests.answers import CLEAR, answer_all, answer_until
 
 VAGUE = "Well, the weather has been strange."
@@ -176,14 +180,16 @@ def scorer() -> _Scorer:
 
 
 @pytest.fixture
-def held_runtime(database: Database, scorer: _Scorer) -> Iterator[InterviewRuntime]:
+def held_runtime(settings: Settings, database: Database, scorer: _Scorer) -> Iterator[InterviewRuntime]:
     agents = InterviewAgents(
         interviewer=interviewer(None, Budget()),
         scorer=Agent(name="scorer", rules=scorer),
-        check_risk=check_risk,
+        risk=RiskChecker(),
+        script=escalation("en-US").script,
         follow_up_threshold=5,
     )
-    runtime = InterviewRuntime(database, agents, Versions(model="test", prompt="test"))
+    desk = SafetyDesk(database, escalation("en-US"), Spool(settings.crosscut_home, database.vault))
+    runtime = InterviewRuntime(database, agents, Versions(model="test", prompt="test"), desk)
     yield runtime
     scorer.go_on.set()
     runtime.close()

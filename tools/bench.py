@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from typing_extensions import TypedDict
 
+from agents.risk import check_risk
 from graph.assembly import build_runtime, prepare_database
 from graph.runtime import InterviewRuntime
 from settings import Settings
@@ -95,9 +96,35 @@ def measure(settings: Settings) -> dict[str, list[float]]:
     return {name: values[ROUND:] for name, values in times.items()}
 
 
+CLAUSES = (
+    "I sleep badly most nights and I wake up tired",
+    "my boss is killing me with these deadlines",
+    "I never wanted to hurt anybody, it is only the noise",
+    "my brother said he would kill me for scratching his car",
+)
+
+
+def risk_by_length() -> dict[int, float]:
+    """Milliseconds of a risk check by the length of the message, the best of five."""
+    times = {}
+    for length in (100, 1_000, 10_000, 100_000):
+        text = ". ".join(CLAUSES * (length // 150 + 1))[:length]
+        times[length] = min(_milliseconds(partial(check_risk, text, 2)) for _ in range(5))
+    return times
+
+
+def show_risk(console: Console) -> None:
+    check_risk("warm up", 11)
+    table = Table("characters", "ms", "ms per 1,000", title="The risk rules by length", title_justify="left")
+    for length, milliseconds in risk_by_length().items():
+        table.add_row(f"{length:,}", f"{milliseconds:.2f}", f"{milliseconds / length * 1000:.2f}")
+    console.print(table)
+
+
 def main() -> int:
     with temporary_home() as home:
         times = measure(Settings(_env_file=None, crosscut_home=home))
+    show_risk(Console())
     table = Table("graph + Postgres, rules engine", "p50 ms", "p95 ms", title="Cost of a turn", title_justify="left")
     for name, values in times.items():
         table.add_row(name, f"{statistics.median(values):.1f}", f"{statistics.quantiles(values, n=20)[-1]:.1f}")

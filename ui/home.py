@@ -1,9 +1,11 @@
-"""Start an interview, or take one up again."""
+"""Start an interview, or take one up again; what needs attention comes first."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from storage.notices import Notices
+from storage.sessions import Session
 from ui.bench import workbench
 
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
@@ -11,29 +13,32 @@ _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_sa
 
 def show() -> None:
     st.title("Crosscut")
-    st.write(
-        "The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions about the past two weeks."
-    )
+    st.write("The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions on the past two weeks.")
     if st.button("Start an interview", type="primary"):
-        _start()
+        st.query_params["session"] = workbench().runtime.start().session_id
+        st.rerun()
     _list_sessions()
-
-
-def _start() -> None:
-    view = workbench().runtime.start()
-    st.query_params["session"] = view.session_id
-    st.rerun()
 
 
 def _list_sessions() -> None:
     sessions = workbench().runtime.sessions.newest(limit=50)
     if not sessions:
         return
+    waiting = {notice.session_id: notice.kind for notice in Notices(workbench().database).unacknowledged()}
+    urgency = {"stop": 0, "flag": 1}
     st.subheader("Sessions")
-    for session in sessions:
-        begun, state, link = st.columns([3, 4, 2], vertical_alignment="center")
-        begun.write(session.created_at.astimezone().strftime("%d %b %Y, %H:%M"))
-        state.write(f"{_STATUS[session.status]}, {session.items_completed} of 23 items")
-        if link.button("Open", key=f"open-{session.id}"):
-            st.query_params["session"] = session.id
-            st.rerun()
+    for session in sorted(sessions, key=lambda s: urgency.get(waiting.get(s.id, ""), 2)):
+        _row(session, waiting.get(session.id))
+
+
+def _row(session: Session, notice: str | None) -> None:
+    begun, state, link, review = st.columns([3, 5, 2, 2], vertical_alignment="center")
+    begun.write(session.created_at.astimezone().strftime("%d %b %Y, %H:%M"))
+    mark = {"stop": ":red-badge[stop]", "flag": ":orange-badge[flag]"}.get(notice or "", "")
+    state.write(f"{_STATUS[session.status]}, {session.items_completed} of 23 items {mark}")
+    if link.button("Open", key=f"open-{session.id}"):
+        st.query_params["session"] = session.id
+        st.rerun()
+    if review.button("Review", key=f"review-{session.id}"):
+        st.query_params["review"] = session.id
+        st.rerun()

@@ -14,10 +14,14 @@ from graph.assembly import connected
 from graph.runtime import InterviewRuntime
 from settings import Settings, load_settings
 from storage.crypto import load_vault
+from storage.database import Database
+from storage.notices import Notices
+from workers.notify import channels_of, deliver_due, notice_settings
 
 HARD_LIMIT_SECONDS = 3600
 _REDELIVER_AFTER_SECONDS = HARD_LIMIT_SECONDS * 2
 _SWEEP_EVERY_SECONDS = 60.0
+_NOTIFY_EVERY_SECONDS = 15.0
 
 celery = Celery("crosscut")
 celery.conf.update(
@@ -32,7 +36,10 @@ celery.conf.update(
     # A message given out again while its task still runs would do the work twice.
     broker_transport_options={"visibility_timeout": _REDELIVER_AFTER_SECONDS},
     visibility_timeout=_REDELIVER_AFTER_SECONDS,
-    beat_schedule={"sweep": {"task": "crosscut.sweep", "schedule": _SWEEP_EVERY_SECONDS}},
+    beat_schedule={
+        "sweep": {"task": "crosscut.sweep", "schedule": _SWEEP_EVERY_SECONDS},
+        "notify": {"task": "crosscut.notify", "schedule": _NOTIFY_EVERY_SECONDS},
+    },
 )
 
 
@@ -43,6 +50,7 @@ class _Process:
     settings: Settings | None = None
     database_url: str = ""
     runtime: InterviewRuntime | None = None
+    database: Database | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
 
@@ -57,11 +65,11 @@ def configure(settings: Settings, *, database_url: str, redis_url: str) -> Celer
 
 
 @worker_process_init.connect
-def _open(**_: Any) -> None:
+def _open(**_signal: Any) -> None:
     """Each forked child has pools of its own: a connection cannot be shared across a fork."""
     settings = _process.settings or load_settings()
     opened = connected(settings, _process.database_url, load_vault(settings))
-    _process.runtime = _process.stack.enter_context(opened)[1]
+    _process.database, _process.runtime = _process.stack.enter_context(opened)
 
 
 @worker_process_shutdown.connect
@@ -75,3 +83,12 @@ def sweep() -> int:
     if _process.runtime is None:
         raise ServiceError("the sweep runs in a worker process only")
     return len(_process.runtime.recover_all())
+
+
+@celery.task(name="crosscut.notify")
+def notify() -> int:
+    """Tell the therapist of sessions that need attention."""
+    if _process.database is None or _process.settings is None:
+        raise ServiceError("notices are sent from a worker process only")
+    channels = channels_of(notice_settings(_process.settings))
+    return deliver_due(Notices(_process.database), channels) if channels else 0

@@ -10,21 +10,27 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from agents.escalation import escalation, verification_problem
 from errors import CrosscutError
 from settings import RULES, Settings
 from storage import migrate
 from storage.crypto import key_path, load_vault
 from storage.embedded import server_status, services
 from workers.celery_app import celery, configure
+from workers.notify import channels_of, notice_settings
 
 State = Literal["ok", "off", "broken"]
 
 _PACKAGES = ("langgraph", "langgraph-checkpoint-postgres", "langchain-openai", "psycopg", "celery", "streamlit")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+_NO_CHANNEL = "set CROSSCUT_WEBHOOK_URL or CROSSCUT_SMTP_URL to be told when you are away"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ def all_checks(settings: Settings) -> list[Check]:
         _worker,
         _app,
         _gateway,
+        _safety,
         _browser,
     ]
     return [check for group in groups for check in _guarded(group, settings)]
@@ -144,6 +151,20 @@ def _gateway(settings: Settings) -> Iterator[Check]:
         yield Check("models", "ok", f"{named} at {url}")
     else:
         yield Check("models", "broken", f"{url} does not answer", "check GATEWAY_BASE_URL and GATEWAY_API_KEY")
+
+
+def _safety(settings: Settings) -> Iterator[Check]:
+    words = escalation(settings.crosscut_locale)
+    numbers = ", ".join(filter(None, [words.crisis_line, words.emergency])) or "no numbers"
+    problem = verification_problem(settings.crosscut_locale, date.today())
+    yield Check("safety script", "off" if problem else "ok", f"{words.locale}: {numbers}", problem or "")
+    channels = ", ".join(channels_of(notice_settings(settings)))
+    yield Check("notices", "ok" if channels else "off", channels or "only on the page", "" if channels else _NO_CHANNEL)
+    folder = settings.crosscut_home / "spool" / "damaged"
+    damaged = len(list(folder.iterdir())) if folder.is_dir() else 0
+    if damaged:
+        found = f"{damaged} in {folder} do not open"
+        yield Check("spooled stops", "broken", found, "restore the key they were sealed with")
 
 
 def _browser(_: Settings) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from storage.crypto import load_vault
 from storage.embedded import Services, services
 from storage.supervisor import Child, http_ready, up
 from workers.celery_app import celery, configure
+from workers.notify import notice_settings
 
 _ROOT = Path(__file__).parent.parent
 
@@ -28,6 +29,7 @@ QUIET = {
 
 
 def run_everything(settings: Settings) -> int:
+    notice_settings(settings)  # a slip in them shows now, not at the first stop
     vault = load_vault(settings)
     return up(
         settings,
@@ -65,12 +67,12 @@ def run_worker(settings: Settings, concurrency: int) -> int:
 
 
 def _children(settings: Settings, running: Services) -> Sequence[Child]:
-    address = f"http://{settings.crosscut_host}:{settings.crosscut_port}"
+    local = f"http://{settings.crosscut_host}:{settings.crosscut_port}"
     environment = _environment(settings)
     configure(settings, database_url=running.database_url, redis_url=running.redis_url)
     return (
         Child("worker", [sys.executable, "-m", "cli", "worker"], environment, _worker_answers),
-        Child("app", _streamlit(settings), environment, http_ready(f"{address}/_stcore/health")),
+        Child("app", _streamlit(settings), environment, http_ready(f"{local}/_stcore/health")),
     )
 
 

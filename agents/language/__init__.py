@@ -1,0 +1,26 @@
+"""Reading what people write: one clause analyser for the risk check, the scorer and transcript assessment.
+
+`read(text)` normalises for reading only; every span found in a reading maps back to the original text. `clauses(text)`
+splits it. `compile_patterns` and `Scanner` look for the cue tables' small pattern language. `is_readable` tells whether a
+text is English at all.
+"""
+
+from agents.language.clauses import Clause, clauses
+from agents.language.matching import Found, Patterns, Scanner, Words, compile_patterns
+from agents.language.patterns import BOUNDARY
+from agents.language.readable import is_readable
+from agents.language.reading import Reading, read
+
+__all__ = [
+    "BOUNDARY",
+    "Clause",
+    "Found",
+    "Patterns",
+    "Reading",
+    "Scanner",
+    "Words",
+    "clauses",
+    "compile_patterns",
+    "is_readable",
+    "read",
+]

@@ -1,0 +1,87 @@
+"""A reading: the text as it is meant to be read, with the way back to the original for every character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agents.language.spelling import MENDS, Changes, lexicon
+
+_QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "ʼ": "'", "´": "'", "`": "'", "“": '"', "”": '"',
+                         "„": '"', "«": '"', "»": '"', "–": "—", "―": "—", "−": "-", "‐": "-", "‑": "-", "…": ".",
+                         "،": ",", "、": ",", "。": ".", "！": "!", "？": "?"})  # fmt: skip
+_CONTROLS = {code: " " for code in range(0x20) if code != 0x0A} | {0x0D: "\n", 0x7F: " ", 0x60: "'", ord("¦"): "|", ord("•"): "*"}
+_SPACES = re.compile(r"\s{2,}|[^\S ]")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`starts` and `ends` give for each character of `text` where it comes from in `original`."""
+
+    original: str
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of the reading stands in the original."""
+        if start >= end:
+            return (0, 0)
+        return min(self.starts[start:end]), max(self.ends[start:end])
+
+
+class _Draft:
+    """Text under normalisation: the characters, and where each comes from."""
+
+    def __init__(self, original: str) -> None:
+        if original.isascii():
+            self.text = original.lower().translate(_CONTROLS)
+            self.starts = list(range(len(original)))
+        else:
+            letters = [_plain(char) for char in original]
+            self.text = "".join(letters)
+            self.starts = [index for index, letter in enumerate(letters) for _ in letter]
+        self.ends = [index + 1 for index in self.starts]
+
+    def replace(self, changes: Changes) -> None:
+        """Apply replacements of disjoint stretches, given in order."""
+        text: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        at = 0
+        for begin, end, new in changes:
+            text += self.text[at:begin], new
+            starts += self.starts[at:begin]
+            starts += [self.starts[begin]] * len(new)
+            ends += self.ends[at:begin]
+            ends += [self.ends[end - 1]] * len(new)
+            at = end
+        self.text = "".join(text) + self.text[at:]
+        self.starts = starts + self.starts[at:]
+        self.ends = ends + self.ends[at:]
+
+
+def read(text: str) -> Reading:
+    """Fold case, width, quotes and invisible characters, then undo spelling tricks and shorthand."""
+    draft = _Draft(text)
+    for mend in (*MENDS, _spaces):
+        changes = mend(draft.text)
+        if changes:
+            draft.replace(changes)
+    return Reading(text, draft.text, tuple(draft.starts), tuple(draft.ends))
+
+
+@lru_cache(maxsize=4096)
+def _plain(char: str) -> str:
+    """One character as it is read; nothing for one that is invisible or only struck over another."""
+    if unicodedata.category(char) == "Cf" or "\u0300" <= char <= "\u036f" or "\ufe00" <= char <= "\ufe0f":
+        return ""
+    folded = unicodedata.normalize("NFKC", char).lower().translate(_QUOTES).translate(_CONTROLS)
+    return lexicon().styled.get(folded, folded)
+
+
+def _spaces(text: str) -> Changes:
+    """One space between words; an empty line ends a sentence, a single line break does not."""
+    return [(*match.span(), "\n" if match[0].count("\n") > 1 else " ") for match in _SPACES.finditer(text)]

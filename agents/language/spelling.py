@@ -1,0 +1,234 @@
+"""How disguised, shortened and misspelt words are mended. Each mend gives the stretches to replace, in order."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+
+from pydantic import BaseModel, ConfigDict
+
+Changes = list[tuple[int, int, str]]
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_SPACED = re.compile(r"(?<![a-z0-9'])[a-z](?:[ .\-_*·/|]{1,4}[a-z]){2,}(?![a-z0-9'])")
+_MASKED = re.compile(r"(?<!\w)\*{0,2}[a-z]+(?:\*+[a-z]*)+(?!\w)")
+_CHUNK = re.compile(r"[^\s\"(),;:?.]+")
+_REPEAT = re.compile(r"([a-z])\1{2,}")
+_RUN_TOGETHER = re.compile(r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|selfharm)[a-z]*(?!\w)")
+_KMS = re.compile(r"(?<![\w.])kms(?!\w)")
+_BEFORE_DISTANCE = re.compile(
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|hundred|thousand"
+    r"|few|couple of|many|some|more|several|extra|last|first|the|in|of|per|these|those|half|odd|or so|my))\s*$"
+)
+_MAX_LEET = 14
+_MAX_WORD = 10
+_LOOK_BACK = 14
+
+
+class _Tables(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    vocabulary: str
+    small: str
+    guessable: str
+    not_guesses: tuple[str, ...]
+    leet: dict[str, str]
+    styled: dict[str, str]
+    look_alikes: dict[str, str]
+    shorthand: dict[str, str]
+    phrases: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    vocabulary: frozenset[str]
+    joining: frozenset[str]
+    mends: dict[str, str]
+    collapsed: dict[str, str]
+    leet: dict[str, str]
+    leet_signs: re.Pattern[str]
+    styled: dict[str, str]
+    look_alikes: dict[str, str]
+    phrases: dict[str, str]
+    phrase: re.Pattern[str]
+
+
+def _look_alikes(text: str) -> Changes:
+    """Letters of another alphabet in a word that also has ours."""
+    if text.isascii():
+        return []
+    table = lexicon().look_alikes
+    changes: Changes = []
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if not word.isascii() and any(c in table for c in word) and any("a" <= c <= "z" for c in word):
+            changes.append((*match.span(), "".join(table.get(c, c) for c in word)))
+    return changes
+
+
+def _spaced_letters(text: str) -> Changes:
+    """`k i l l  m y s e l f` and `s.u.i.c.i.d.e`: letters apart that make words of the vocabulary together."""
+    changes: Changes = []
+    for match in _SPACED.finditer(text):
+        words = _segmented("".join(c for c in match[0] if c.isalpha()))
+        if words and any(word in lexicon().vocabulary for word in words):
+            changes.append((*match.span(), " ".join(words)))
+    return changes
+
+
+def _run_together(text: str) -> Changes:
+    """`killmyself`, `#iwanttodie`."""
+    changes: Changes = []
+    for match in _RUN_TOGETHER.finditer(text):
+        words = _segmented(match[0]) if match[0] not in lexicon().vocabulary else None
+        if words and len(words) > 1:
+            changes.append((*match.span(), " ".join(words)))
+    return changes
+
+
+def _segmented(letters: str) -> list[str] | None:
+    """The letters as words of the vocabulary, the longest that fit."""
+    known = lexicon().joining
+    best: list[list[str] | None] = [[]] + [None] * len(letters)
+    for end in range(1, len(letters) + 1):
+        for begin in range(max(0, end - _MAX_WORD), end):
+            head = best[begin]
+            if head is not None and letters[begin:end] in known:
+                best[end] = [*head, letters[begin:end]]
+                break
+    return best[-1] or None
+
+
+def _masked(text: str) -> Changes:
+    """`k*ll`, `s**cide`: a starred word that can only be one of the vocabulary."""
+    if "*" not in text:
+        return []
+    changes: Changes = []
+    for match in _MASKED.finditer(text):
+        word = _unmasked(match[0])
+        if word:
+            changes.append((*match.span(), word))
+    return changes
+
+
+@cache
+def _unmasked(starred: str) -> str | None:
+    if sum(c.isalpha() for c in starred) < 2 or len(starred) > _MAX_LEET:
+        return None
+    shape = re.compile(re.sub(r"(?:\\\*)+", lambda m: f".{{1,{m[0].count('*') + 1}}}", re.escape(starred)))
+    fitting = [word for word in lexicon().vocabulary if shape.fullmatch(word)]
+    return min(fitting, key=lambda word: (abs(len(word) - len(starred)), word), default=None)
+
+
+def _leet(text: str) -> Changes:
+    changes: Changes = []
+    if not lexicon().leet_signs.search(text):
+        return changes
+    for match in _CHUNK.finditer(text):
+        chunk = match[0]
+        if not lexicon().leet_signs.search(chunk) or not any(c.isalpha() for c in chunk):
+            continue
+        for candidate in (chunk, chunk.rstrip("!*'")):
+            if mended := _unleet(candidate):
+                changes.append((match.start(), match.start() + len(candidate), mended))
+                break
+    return changes
+
+
+def _unleet(word: str) -> str | None:
+    if len(word) > _MAX_LEET:
+        return None
+    spellings = [""]
+    for char in word:
+        options = lexicon().leet.get(char, char)
+        spellings = [s + o for s in spellings for o in options][:64]
+    known = lexicon()
+    return next((s for s in spellings if s != word and (s in known.vocabulary or s in known.mends)), None)
+
+
+def _repeats(text: str) -> Changes:
+    changes: Changes = []
+    if not _REPEAT.search(text):
+        return changes
+    for match in _WORD.finditer(text):
+        if _REPEAT.search(match[0]):
+            mended = lexicon().collapsed.get(_collapse(match[0]))
+            changes.append((*match.span(), mended or _REPEAT.sub(r"\1", match[0])))
+    return changes
+
+
+def _collapse(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
+
+
+def _distances(text: str) -> Changes:
+    """`kms` is a shorthand, unless it is a distance: ran 5 kms, the last two kms."""
+    return [
+        (*match.span(), "kill myself")
+        for match in _KMS.finditer(text)
+        if not _BEFORE_DISTANCE.search(text[max(0, match.start() - _LOOK_BACK) : match.start()])
+    ]
+
+
+def _words(text: str) -> Changes:
+    mends = lexicon().mends
+    return [(*match.span(), mends[match[0]]) for match in _WORD.finditer(text) if match[0] in mends]
+
+
+def _two_for_to(text: str) -> Changes:
+    """`want 2 die`, `going 2 jump`."""
+    return [(*match.span(2), "to") for match in _WANTS_TWO.finditer(text)]
+
+
+_WANTS_TWO = re.compile(r"\b(want|wants|going|need|have|ready|about|wanted|planning|trying)\s+(2)(?=\s[a-z])")
+
+
+def _phrases(text: str) -> Changes:
+    return [(*match.span(), lexicon().phrases[match[0]]) for match in lexicon().phrase.finditer(text)]
+
+
+MENDS: tuple[Callable[[str], Changes], ...] = (
+    _look_alikes,
+    _spaced_letters,
+    _masked,
+    _leet,
+    _repeats,
+    _run_together,
+    _distances,
+    _words,
+    _two_for_to,
+    _phrases,
+)
+
+
+@cache
+def lexicon() -> Lexicon:
+    tables = _Tables.model_validate(tomllib.loads(files("agents.language").joinpath("reading.toml").read_text("utf-8")))
+    vocabulary = frozenset(tables.vocabulary.split())
+    refused = vocabulary | set(tables.not_guesses) | set(tables.guessable.split())
+    guesses = {slip: word for word in tables.guessable.split() for slip in _slips(word) if slip not in refused}
+    return Lexicon(
+        vocabulary=vocabulary,
+        joining=vocabulary | frozenset(tables.small.split()),
+        mends=guesses | tables.shorthand,
+        collapsed={_collapse(word): word for word in sorted(vocabulary)},
+        leet=tables.leet,
+        leet_signs=re.compile("[" + re.escape("".join(tables.leet)) + "]"),
+        styled=tables.styled,
+        look_alikes=tables.look_alikes,
+        phrases=tables.phrases,
+        phrase=re.compile(r"\b(?:" + "|".join(map(re.escape, tables.phrases)) + r")\b"),
+    )
+
+
+def _slips(word: str) -> set[str]:
+    """A letter lost, doubled or swapped with its neighbour, the first letter excepted."""
+    lost = {word[:i] + word[i + 1 :] for i in range(1, len(word))}
+    doubled = {word[:i] + word[i] + word[i:] for i in range(len(word))}
+    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1)}
+    return (lost | doubled | swapped) - {word}

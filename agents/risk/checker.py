@@ -1,0 +1,95 @@
+"""The rules, and a model beside them that may only raise what they say."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.contract import Agent, AgentResult, Budget, json_agent
+from agents.models import ChatClient
+from agents.prompts import as_data
+from agents.risk.rules import check_risk
+from agents.risk.verdict import RANK, Level, RiskVerdict
+from instruments.level1 import level1
+from instruments.profile import RiskFlags, Wire
+
+
+class MessageToCheck(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    item: int = 0
+    question: str = ""
+
+
+class ModelOpinion(Wire):
+    """The model's closed schema: a level and what it is about, nothing else."""
+
+    level: Level
+    suicidality: bool
+    self_harm: bool
+    violence: bool
+    substance: bool
+
+
+@dataclass(frozen=True)
+class Checked:
+    verdict: RiskVerdict
+    result: AgentResult[ModelOpinion] | None = None
+
+
+class RiskChecker:
+    def __init__(self, client: ChatClient | None = None, budget: Budget | None = None) -> None:
+        self._model: Agent[MessageToCheck, ModelOpinion] | None = None
+        if client is not None:
+            self._model = json_agent(
+                "risk", _no_opinion, ModelOpinion, _variables, client=client, budget=budget or Budget()
+            )
+
+    def check(self, message: MessageToCheck) -> Checked:
+        """A stop of the rules needs no second opinion; a model that fails leaves the rules, marked degraded."""
+        began = time.perf_counter()
+        verdict = check_risk(message.text, message.item)
+        if self._model is None or verdict.level == "stop":
+            return Checked(_timed(verdict, began))
+        result = self._model.run(message)
+        return Checked(_timed(_merged(verdict, result), began), result)
+
+
+def _no_opinion(_: MessageToCheck) -> ModelOpinion:
+    return ModelOpinion(level="none", suicidality=False, self_harm=False, violence=False, substance=False)
+
+
+def _variables(message: MessageToCheck) -> dict[str, str]:
+    return {
+        "item_text": level1().item(message.item).text if message.item else "(none)",
+        "question": message.question or "(none)",
+        "message": as_data("message", message.text),
+    }
+
+
+def _merged(verdict: RiskVerdict, result: AgentResult[ModelOpinion]) -> RiskVerdict:
+    """The higher level stands; an opinion that could not be had changes nothing but the record."""
+    seen = {"model": result.model, "prompt_version": result.prompt_version}
+    if result.engine == "rules":
+        return verdict.model_copy(update={**seen, "degraded": True})
+    opinion = result.output
+    update: dict[str, object] = {**seen, "model_level": opinion.level, "engine": "rules+llm"}
+    if RANK[opinion.level] > RANK[verdict.level]:
+        update |= {"level": opinion.level, "rule": "model", "flags": verdict.flags | _flags(opinion)}
+    return verdict.model_copy(update=update)
+
+
+def _flags(opinion: ModelOpinion) -> RiskFlags:
+    return RiskFlags(
+        suicidality_mentioned=opinion.suicidality,
+        self_harm_ideation=opinion.self_harm,
+        violence_risk=opinion.violence,
+        substance_abuse_signal=opinion.substance,
+    )
+
+
+def _timed(verdict: RiskVerdict, began: float) -> RiskVerdict:
+    return verdict.model_copy(update={"milliseconds": round((time.perf_counter() - began) * 1000, 3)})

@@ -1,0 +1,180 @@
+"""A message as the rules see it: sentences with their clauses, idioms covered, modifiers marked."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses
+from agents.risk.tables import Cue, cue_scanner, cues, modifier_scanner
+from agents.risk.verdict import Level
+
+_MASK = "•"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A cue found in a sentence, with the level that is left of it and the modifiers that were applied."""
+
+    cue: Cue
+    start: int
+    end: int
+    sentence: Sentence
+    level: Level
+    applied: tuple[str, ...] = ()
+
+    @property
+    def affirmed(self) -> bool:
+        return self.level != "none"
+
+    @property
+    def words(self) -> str:
+        return self.sentence.text[self.start : self.end]
+
+    @property
+    def clause(self) -> Clause:
+        return self.sentence.clauses[self.sentence.clause_index(self.start)]
+
+
+class Sentence:
+    """One sentence; positions count from its own beginning."""
+
+    def __init__(self, message: Message, number: int, parts: list[Clause]) -> None:
+        text = message.reading.text
+        self.message = message
+        self.number = number
+        self.offset, end = parts[0].start, parts[-1].end
+        self.plain = text[self.offset : end]
+        self.ending = text[end : end + 3].strip()
+        self.clauses = [Clause(c.start - self.offset, c.end - self.offset, c.sentence) for c in parts]
+        self.marked = _marked(self.plain, self.clauses)
+        self._starts = [c.start for c in self.clauses]
+
+    def clause_index(self, position: int) -> int:
+        return max(0, bisect_right(self._starts, position) - 1)
+
+    @cached_property
+    def text(self) -> str:
+        """With a boundary between clauses, and what is said but not meant covered."""
+        idioms = modifier_scanner("idioms").scan(self._marked_words)
+        covered = _covered(self.marked, idioms)
+        unbroken = _covered(self.plain, idioms).replace(",", " ")  # panic runs on over commas
+        return _covered(covered, modifier_scanner("panic").scan(Words(unbroken)))
+
+    @cached_property
+    def _marked_words(self) -> Words:
+        return Words(self.marked)
+
+    @cached_property
+    def words(self) -> Words:
+        return self._marked_words if self.text == self.marked else Words(self.text)
+
+    def cues(self) -> list[Hit]:
+        """The cues that are read in the sentence. Most have none, so covering is left until one turns up."""
+        found = cue_scanner(supports=False).scan(self._marked_words)
+        if found and self.text != self.marked:
+            found = cue_scanner(supports=False).scan(self.words)
+        return [self.hit(place) for place in found]
+
+    @cached_property
+    def supports(self) -> list[Hit]:
+        return [self.hit(place) for place in cue_scanner(supports=True).scan(self.words)]
+
+    def hit(self, place: Found) -> Hit:
+        cue = cues()[place.label]
+        level: Level = cue.level if cue.level == "stop" or cue.level == "flag" else "none"
+        return Hit(cue, place.start, place.end, self, level)
+
+    @cached_property
+    def _marks(self) -> dict[str, list[Found]]:
+        marks: dict[str, list[Found]] = {}
+        for found in modifier_scanner().scan(self.words):
+            marks.setdefault(found.label, []).append(found)
+        unread = marks.get("pseudo_negation", [])
+        for name in ("negators", "thought"):
+            marks[name] = _outside(marks.get(name, []), unread)
+        return marks
+
+    def marks(self, name: str, start: int = 0, end: int | None = None) -> list[Found]:
+        """The marks of a modifier that begin in a stretch, in order. Negation within pseudo-negation does not count."""
+        found = self._marks.get(name, [])
+        if start <= 0 and end is None:
+            return found
+        first = bisect_left(found, start, key=lambda mark: mark.start)
+        last = len(found) if end is None else bisect_left(found, end, key=lambda mark: mark.start)
+        return found[first:last]
+
+    def has(self, name: str) -> bool:
+        return bool(self._marks.get(name))
+
+    @cached_property
+    def _fresh(self) -> list[int]:
+        """Where somebody begins to speak of themselves anew: 'no I don't care | I'm going to …'."""
+        held = {mark.end for mark in self.marks("holding")}
+        return [m.start for m in self.marks("selves_first") if not _follows(self.text, m.start, held)]
+
+    def scope(self, hit: Hit) -> tuple[int, int]:
+        """From the last fresh start before a hit to the next one after it, within its clause."""
+        clause = hit.clause
+        at = bisect_right(self._fresh, hit.start)
+        begin = self._fresh[at - 1] if at else 0
+        end = self._fresh[at] if at < len(self._fresh) else clause.end
+        return max(clause.start, begin), min(clause.end, max(end, hit.end))
+
+    @property
+    def following(self) -> Sentence | None:
+        sentences = self.message.sentences
+        return sentences[self.number + 1] if self.number + 1 < len(sentences) else None
+
+
+class Message:
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        by_sentence: dict[int, list[Clause]] = {}
+        for clause in clauses(reading.text):
+            by_sentence.setdefault(clause.sentence, []).append(clause)
+        self.sentences = [Sentence(self, number, parts) for number, parts in enumerate(by_sentence.values())]
+
+    @cached_property
+    def is_safe(self) -> bool:
+        """The patient says that they are safe, or what holds them back."""
+        return any(modifier_scanner("safety").scan(sentence.words) for sentence in self.sentences)
+
+
+def _follows(text: str, start: int, ends: set[int]) -> bool:
+    """Whether one of the places that `ends` names is just before `start`, but for the space between."""
+    return len(text[:start].rstrip()) in ends if start < 2 else (start - 1 in ends or start - 2 in ends)
+
+
+def _outside(marks: list[Found], unread: list[Found]) -> list[Found]:
+    """The marks that lie in no stretch of `unread`; both are in order of their beginnings."""
+    kept, at, reach = [], 0, -1
+    for mark in marks:
+        while at < len(unread) and unread[at].start <= mark.start:
+            reach = max(reach, unread[at].end)
+            at += 1
+        if mark.start >= reach:
+            kept.append(mark)
+    return kept
+
+
+def _marked(text: str, parts: list[Clause]) -> str:
+    """The same text with a boundary character between clauses, so that patterns stop there."""
+    if len(parts) < 2:
+        return text
+    chars = list(text)
+    for previous, current in zip(parts, parts[1:], strict=False):
+        begin = previous.end if previous.end < current.start else current.start - 1
+        for position in range(begin, current.start):
+            chars[position] = BOUNDARY
+    return "".join(chars)
+
+
+def _covered(text: str, found: list[Found]) -> str:
+    if not found:
+        return text
+    chars = list(text)
+    for place in found:
+        chars[place.start : place.end] = _MASK * (place.end - place.start)
+    return "".join(chars)

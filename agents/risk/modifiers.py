@@ -1,0 +1,210 @@
+"""What lowers a cue: who it is about, whether it is denied, only thought, long past, or hangs on a condition.
+
+`LOWERING` is the one place for the order. Each line is asked in turn of a hit that is still above the line's level; a
+modifier looks only at the hit's own clause, or at its sentence where the table says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from agents.language import Found
+from agents.risk.message import Hit, Sentence
+from agents.risk.tables import answers
+from agents.risk.verdict import RANK, Level
+
+_OWN = re.compile(r"\b(?:myself|my self|my (?:own )?life|by my own hand|i|i'm|i've|i'll|i'd|am|me dead|me gone|without me)\b")
+_BEGINS_WITH_SELF = re.compile(r"(?:i|i'm|i've|i'll|i'd|we|we'll|we're|my|am)\b")
+_CERTAIN = re.compile(r"\b(?:going to|will|'ll|i'll|tonight|tomorrow|decided|intend|plan|planning|about to)\b")
+_OR = re.compile(r"\s*(?:or|nor|let alone)\b")
+_LONE_NO = re.compile(r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$")
+_TAKEN_BACK = re.compile(
+    r"\s*(?:but|though|although|however|yet|and|no|,|still|obviously|of course|honestly|\s)*"
+    r"(?:i|i'm|i'd|i'll|i'm)?\s*(?:do not|don't|won't|will not|wouldn't|would not|couldn't|never|never would|never will|"
+    r"haven't|not|didn't|am not|'m not|i'd never|would never|could never)"
+    r"(?:\s+(?:do (?:it|that|so|anything)|act on (?:it|them|that)|go through with (?:it|that)|actually|really|ever|going to"
+    r"|of course|want to|mean it|though|either|follow through|be able to|have the guts|dare)(?:\s+do (?:it|that))?)*\s*$"
+)
+_AFFIRMS = re.compile(r"\s*(?:yes|yeah|yep|yup|i do|i am|i did|i have|sometimes|maybe|a bit|often|true|he'?s right|they'?re right|she'?s right)\b")
+_DENIES = re.compile(
+    r"\s*(?:no|nope|nah|never|not|none|i don't|i'm not|i do not|i haven't|i wouldn't|i never|i have not|god no|course not|"
+    r"of course not|absolutely not|definitely not|hell no|the answer is no|i'd never|i won't|nothing)\b"
+)
+_AFTER_DENIAL = re.compile(
+    r"\s*(?:\w+\s+){0,2}?(?:isn't|is not|aren't|'s not|never|not|has never|have never|was never|wasn't|don't|didn't|hasn't|haven't|doesn't)\s+"
+    r"(?:\w+\s+){0,2}?(?:an option|something|on the cards|in my nature|on my mind|what i want|my thing|for me|an issue|a problem|a thing|"
+    r"enter|entered|cross|crossed|come|came|occur|occurred|me|apply|interest|happen|happened|appeal)\b"
+)
+
+
+def lowered(hit: Hit) -> Hit:
+    """The hit at the level its modifiers leave it. A core or support that one of them blocks counts for nothing."""
+    if hit.cue.level in ("core", "support"):
+        blocked = any(applies(hit) for applies in _BLOCKING)
+        return replace(hit, applied=("blocked",)) if blocked else hit
+    for name, applies, level in LOWERING:
+        if RANK[hit.level] > RANK[level] and applies(hit):
+            hit = replace(hit, level=level, applied=(*hit.applied, name))
+    return hit
+
+
+def _before(hit: Hit, name: str) -> list[Found]:
+    """The marks in the hit's scope, before it."""
+    return hit.sentence.marks(name, hit.sentence.scope(hit)[0], hit.start)
+
+
+def is_story(hit: Hit) -> bool:
+    """A film, a game, a dream. A game is not what one does with a real weapon, nor on a given day."""
+    sentence = hit.sentence
+    if hit.cue.concern == "substance":
+        return False
+    if sentence.has("games") and not _OWN.search(hit.words) and hit.cue.concern in ("violence", "suicide"):
+        return hit.cue.level != "stop" or not sentence.has("earnest")
+    if sentence.marks("dreams", hit.clause.start, hit.start):
+        return not _CERTAIN.search(hit.words)
+    return sentence.has("stories") and not (hit.cue.level == "stop" or _OWN.search(hit.words) or sentence.has("looked_up"))
+
+
+def is_of_another(hit: Hit) -> bool:
+    """Whose act or wish it is: the last person named before it, in its clause or, failing that, its sentence."""
+    if _OWN.search(hit.words) or _BEGINS_WITH_SELF.match(hit.words):
+        return _is_reported(hit)
+    if hit.cue.concern == "voices":
+        return False
+    person = _last_person(hit.sentence, hit.start, hit.clause.start)
+    return person == ("selves" if _is_of_victim(hit) else "others")
+
+
+def _is_of_victim(hit: Hit) -> bool:
+    """'He won't leave it alive': the other is whom it is done to, unless another says so."""
+    if hit.cue.concern != "violence":
+        return False
+    about_victim = hit.cue.inherent or any(mark.start < hit.end for mark in hit.sentence.marks("victims", hit.start))
+    return about_victim and not _is_reported(hit)
+
+
+def _is_reported(hit: Hit) -> bool:
+    """Somebody else said it: 'he told me to …', 'my ex said I should …'."""
+    if hit.cue.level == "stop" and _OWN.search(hit.words):
+        return False
+    speech = hit.sentence.marks("speech", hit.clause.start, hit.start)
+    return bool(speech) and _last_person(hit.sentence, speech[-1].start, hit.clause.start) == "others"
+
+
+def _last_person(sentence: Sentence, before: int, clause_start: int) -> str | None:
+    for begin, end in ((clause_start, before), (0, clause_start)):
+        last = [
+            (mark.end, name)
+            for name in ("others", "selves")
+            for mark in sentence.marks(name, begin, end)[-3:]
+            if mark.end <= end
+        ]
+        if last:
+            return max(last)[1]
+    return None
+
+
+def is_asked(hit: Hit) -> bool:
+    """'You always ask if I want to kill myself. I don't.' — and one's own question with its answer."""
+    sentence, following = hit.sentence, hit.sentence.following
+    if sentence.marks("asked", 0, hit.start) and not _CERTAIN.search(hit.words):
+        return not (following and _AFFIRMS.match(following.text))
+    return "?" in sentence.ending and following is not None and bool(_DENIES.match(following.text))
+
+
+def is_negated(hit: Hit) -> bool:
+    """An odd number of negations before it in its scope, handed on by 'or', or a denial right after it."""
+    if hit.cue.inherent:
+        return False
+    sentence, clause = hit.sentence, hit.clause
+    count = _count(sentence, _before(hit, "negators"))
+    index = sentence.clause_index(hit.start)
+    if count == 0 and index and _OR.match(sentence.text, clause.start):
+        previous = sentence.clauses[index - 1]
+        count = _count(sentence, sentence.marks("negators", previous.start, previous.end))
+    return bool(count % 2) or bool(_AFTER_DENIAL.match(sentence.text[hit.end : clause.end])) or _is_answered_no(hit)
+
+
+def _count(sentence: Sentence, negations: list[Found]) -> int:
+    """Negations, where 'neither … nor' is one and so is 'no … and never'."""
+    words = [sentence.text[mark.start : mark.end] for mark in negations]
+    return 1 if any(word in ("nor", "neither", "no", "none") for word in words) else len(words)
+
+
+def _is_answered_no(hit: Hit) -> bool:
+    """'Hurting myself, no.'"""
+    sentence = hit.sentence
+    index = sentence.clause_index(hit.start) + 1
+    if hit.cue.level == "stop" or index >= len(sentence.clauses) or hit.clause.end - hit.end > 20:
+        return False
+    return _LONE_NO.match(sentence.clauses[index].of(sentence.text)) is not None
+
+
+def is_cleanly_denied(hit: Hit) -> bool:
+    if not is_negated(hit):
+        return False
+    begin, end = hit.sentence.scope(hit)
+    return not hit.sentence.marks("hedges", begin, end)
+
+
+def is_thought(hit: Hit) -> bool:
+    """Thought of, imagined or feared; or between quotation marks, as a voice or a thought is quoted."""
+    quoted = hit.sentence.plain[: hit.start].count('"') % 2 == 1
+    return quoted or bool(_before(hit, "thought"))
+
+
+def is_taken_back(hit: Hit) -> bool:
+    """'I want to kill myself but I won't.' What is certain is not taken back by that."""
+    if _CERTAIN.search(hit.words):
+        return False
+    sentence = hit.sentence
+    rest = [clause.of(sentence.text) for clause in sentence.clauses[sentence.clause_index(hit.end - 1) + 1 :]]
+    if not rest and sentence.following:
+        rest = [sentence.following.text]
+    return any(_TAKEN_BACK.match(text) for text in rest[:2])
+
+
+def is_past(hit: Hit) -> bool:
+    """Long ago. A time named before a fresh start ('I used to, now I'm going to') does not hold for what is to come."""
+    begin, end = hit.sentence.scope(hit)
+    if hit.sentence.marks("past", begin, end):
+        return True
+    return not _CERTAIN.search(hit.words) and bool(hit.sentence.marks("past", hit.clause.start, hit.clause.end))
+
+
+def is_open_condition(hit: Hit) -> bool:
+    """A threat that hangs on a condition, with neither a date nor means."""
+    return hit.sentence.has("conditions") and not hit.sentence.has("earnest")
+
+
+def is_idle(hit: Hit) -> bool:
+    return bool(_before(hit, "thought"))
+
+
+def is_joke(hit: Hit) -> bool:
+    return hit.sentence.has("jokes")
+
+
+def is_denied_answer(sentence: Sentence) -> bool:
+    """The sentence begins with a denial."""
+    return answers()["denied"].match(sentence.words) is not None
+
+
+_Modifier = tuple[str, Callable[[Hit], bool], Level]
+
+LOWERING: tuple[_Modifier, ...] = (
+    # name, when it applies, what it lowers to
+    ("story", is_story, "none"),  # sentence: film, game; clause: dream
+    ("other", is_of_another, "none"),  # clause, then sentence: whose act or wish
+    ("asked", is_asked, "none"),  # sentence and its answer in the next
+    ("denied", is_cleanly_denied, "none"),  # clause: negated without a doubt
+    ("denied-with-doubt", is_negated, "flag"),  # clause: "not yet", "not tonight"
+    ("thought", is_thought, "flag"),  # clause
+    ("taken-back", is_taken_back, "flag"),  # next clause or sentence: "but I won't"
+    ("past", is_past, "flag"),  # clause
+    ("conditional", is_open_condition, "flag"),  # sentence
+    ("joke", is_joke, "flag"),  # sentence
+)
+_BLOCKING: tuple[Callable[[Hit], bool], ...] = (is_story, is_of_another, is_negated, is_past, is_idle)

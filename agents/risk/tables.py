@@ -1,0 +1,118 @@
+"""The cue tables, compiled once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.language import Patterns, Scanner, compile_patterns
+
+CUE_FILES = ("suicide", "wishes", "self_harm", "violence", "voices", "substance", "supports")
+Concern = Literal["suicide", "self_harm", "violence", "voices", "substance", "self", "other", "any"]
+CueLevel = Literal["stop", "flag", "core", "support"]
+
+
+class _CueData(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    concern: Concern
+    level: CueLevel
+    patterns: tuple[str, ...]
+    triggers: tuple[str, ...] = ()  # no longer needed: the scanner works out which words a pattern cannot do without
+    weight: float = 0.0
+    inherent: bool = False
+    passive: bool = False
+    attempt: bool = False
+
+
+@dataclass(frozen=True)
+class Cue:
+    id: str
+    concern: Concern
+    level: CueLevel
+    inherent: bool = False
+    passive: bool = False
+    attempt: bool = False
+    weight: float = 0.0
+
+
+class _LanguageData(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    keys: tuple[str, ...]
+    suicide: tuple[str, ...]
+    violence: tuple[str, ...]
+
+
+def _load(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("agents.risk").joinpath(name).read_text("utf-8"))
+
+
+@cache
+def _cue_data() -> tuple[_CueData, ...]:
+    found = [_CueData.model_validate(entry) for name in CUE_FILES for entry in _load(f"cues/{name}.toml")["cues"]]
+    if len({entry.id for entry in found}) < len(found):
+        raise ValueError(f"two cues have the same id among {sorted(entry.id for entry in found)}")
+    return tuple(found)
+
+
+@cache
+def cues() -> dict[str, Cue]:
+    """The cues by their id."""
+    return {c.id: Cue(c.id, c.concern, c.level, c.inherent, c.passive, c.attempt, c.weight) for c in _cue_data()}
+
+
+@cache
+def cue_scanner(*, supports: bool) -> Scanner:
+    """Finds cues that mean something by themselves, or those that only support others."""
+    chosen = {c.id: c.patterns for c in _cue_data() if (c.level == "support") == supports}
+    return Scanner(chosen, _load("cues/groups.toml")["groups"])
+
+
+@cache
+def modifier_scanner(*names: str) -> Scanner:
+    """Finds what changes the meaning of a cue; without names, all the modifiers that are read beside a cue."""
+    data = {**_load("modifiers.toml"), **_load("idioms.toml")}
+    groups = data.pop("groups")
+    chosen = names or tuple(name for name in data if name not in _READ_APART)
+    return Scanner({name: data[name]["patterns"] for name in chosen}, groups)
+
+
+_READ_APART = ("idioms", "panic", "safety")
+
+
+@dataclass(frozen=True)
+class Language:
+    """What means danger in another language; `keys` are letters without which neither pattern can match."""
+
+    name: str
+    keys: tuple[str, ...]
+    suicide: re.Pattern[str]
+    violence: re.Pattern[str]
+
+    def may_occur(self, text: str) -> bool:
+        return any(key in text for key in self.keys)
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    entries = [_LanguageData.model_validate(entry) for entry in _load("languages.toml")["languages"]]
+    return tuple(Language(e.name, e.keys, _any_of(e.suicide), _any_of(e.violence)) for e in entries)
+
+
+def _any_of(expressions: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{expression})" for expression in expressions))
+
+
+@cache
+def answers() -> dict[str, Patterns]:
+    """How an answer to the item's question is affirmed or denied."""
+    return {name: compile_patterns(entry["patterns"], {}) for name, entry in _load("answers.toml").items()}

@@ -1,0 +1,216 @@
+"""Safety stops that happened while Postgres was gone: sealed files, one a stop, until they can be entered.
+
+A record is promised once `put` has returned. `drain` removes a file only after its stop was applied, so after a kill it
+is applied again: whoever applies must take the same session and message twice without harm.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from errors import SealError, StorageError
+from storage.crypto import Vault
+
+_SUFFIX = ".stop"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StopRecord:
+    """Everything the ledger, the audit and the session's row need to know of one stop."""
+
+    session_id: str
+    turn: int
+    message_id: str
+    text: str
+    rule: str
+    flags: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    locale: str
+    script_version: str
+    at: datetime
+    cues: tuple[str, ...] = ()
+    degraded: bool = False
+
+    def __repr__(self) -> str:
+        return f"StopRecord(session_id={self.session_id!r}, turn={self.turn})"  # a patient's words stay out of logs
+
+
+class Spool:
+    def __init__(self, home: Path, vault: Vault) -> None:
+        self._folder = home / "spool"
+        self._vault = vault
+
+    @property
+    def empty(self) -> bool:
+        """One look at the folder: cheap enough to take before every turn."""
+        return not self._names()
+
+    @property
+    def damaged(self) -> list[Path]:
+        """Files that did not open; a person has to look at them."""
+        folder = self._folder / "damaged"
+        with self._usable():
+            return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def prepare(self) -> None:
+        """Prove at start that a stop could be written; the moment of a stop is too late to find out."""
+        with self._usable():
+            self._make_folder()
+            probe = self._folder / f".probe-{secrets.token_hex(4)}"
+            probe.touch(0o600, exist_ok=False)
+            probe.unlink()
+
+    def put(self, record: StopRecord) -> None:
+        """Return only when the record is on disk. Waits for no lock: a stop must not queue behind a drainer."""
+        name = f"{time.time_ns():020d}-{secrets.token_hex(4)}{_SUFFIX}"
+        sealed = self._vault.seal(_encode(record), name)
+        with self._usable():
+            self._make_folder()
+            _write_durably(self._folder / name, sealed)
+
+    def pending(self) -> list[StopRecord]:
+        """What waits, oldest first. A file that does not open is left for `drain` to report."""
+        found = []
+        for name in self._names():
+            with self._usable(), suppress(SealError, FileNotFoundError):  # gone: a drainer was quicker
+                found.append(self._read(name))
+        return found
+
+    def drain(self, apply: Callable[[StopRecord], None]) -> int:
+        """Apply what waits, oldest first, and say how many. Returns with the spool drained, by this caller or another.
+
+        What `apply` raises ends the drain and keeps the record. Files that do not open are set aside and raised at the
+        end, once; `damaged` lists them from then on.
+        """
+        if self.empty:
+            return 0
+        applied, broken = 0, []
+        with self._lock():
+            for name in self._names():
+                record = self._open_or_set_aside(name)
+                if record is None:
+                    broken.append(name)
+                    continue
+                apply(record)
+                self._remove(name)
+                applied += 1
+        if broken:
+            raise SealError(_damage(broken, self._folder / "damaged"))
+        return applied
+
+    def _names(self) -> list[str]:
+        with self._usable(), suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            return sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX) and entry.name[0] != ".")
+        return []
+
+    def _read(self, name: str) -> StopRecord:
+        return _decode(self._vault.open((self._folder / name).read_bytes(), name), name)
+
+    def _open_or_set_aside(self, name: str) -> StopRecord | None:
+        with self._usable():
+            try:
+                return self._read(name)
+            except SealError:
+                self._set_aside(name)
+                return None
+
+    def _remove(self, name: str) -> None:
+        with self._usable():
+            (self._folder / name).unlink()  # not fsynced: one that comes back is applied again, which is harmless
+
+    def _set_aside(self, name: str) -> None:
+        aside = self._folder / "damaged"
+        aside.mkdir(mode=0o700, exist_ok=True)
+        os.replace(self._folder / name, aside / name)
+        _sync_folder(aside)
+        _sync_folder(self._folder)
+        _log.error("the spooled stop %s does not open and is now in %s", name, aside)
+
+    def _make_folder(self) -> None:
+        if not self._folder.is_dir():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _sync_folder(self._folder.parent)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """One drainer at a time, among processes and threads; the lock of a killed one is released with it."""
+        with self._usable():
+            descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"the spool for safety stops {self._folder} cannot be used: {error.strerror}. "
+                "Make it a folder that Crosscut's user may write to, with space left, or set CROSSCUT_HOME."
+            ) from error
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    draft = path.with_name(f".{path.name}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(draft, path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is on disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _encode(record: StopRecord) -> bytes:
+    # ASCII escapes carry lone surrogates, which a patient's text may hold and UTF-8 may not.
+    return json.dumps({**asdict(record), "at": record.at.isoformat()}, ensure_ascii=True).encode()
+
+
+def _decode(content: bytes, name: str) -> StopRecord:
+    try:
+        data = json.loads(content)
+        values = {
+            **data,
+            "flags": tuple(data["flags"]),
+            "cues": tuple(data["cues"]),
+            "spans": tuple((start, end) for start, end in data["spans"]),
+            "at": datetime.fromisoformat(data["at"]),
+        }
+        return StopRecord(**values)
+    except (ValueError, TypeError, KeyError):
+        raise SealError(f"the spooled stop {name} was written by another version of Crosscut") from None
+
+
+def _damage(names: list[str], folder: Path) -> str:
+    return (
+        f"{len(names)} spooled safety stop(s) do not open and were moved to {folder}: {', '.join(names)}. "
+        "If the encryption key was changed, restore it and move the files back one folder up; "
+        "otherwise a person must find out which session was stopped at that time."
+    )
