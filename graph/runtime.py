@@ -22,6 +22,7 @@ from langgraph.types import Command
 
 from agents.risk import RiskVerdict, Span, check_risk
 from errors import (
+    CrosscutError,
     InputError,
     NotFoundError,
     SealError,
@@ -204,14 +205,26 @@ class InterviewRuntime:
 
     def _stopped(self, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection) -> InterviewState:
         """Through the graph where the message answers the turn that is waited for, else directly."""
-        state = self._recovered(self.sessions.get(message.session_id), lock)
-        known = self.turns.by_message(message.session_id, message.message_id)
-        if message.text and known is None and state.is_open and state.cursor.turn == message.turn:
-            turn = self.turns.add(message.session_id, message.turn, message.message_id, message.text)
-            state = self._resume(turn, lock)
+        session = self.sessions.get(message.session_id)
+        try:
+            state = self._resumed(session, message, lock)
+        except CrosscutError:
+            raise
+        except Exception as error:  # whatever broke the conversation, it must not keep the stop from being entered
+            log.critical("a session is stopped although it cannot be taken up: %s", type(error).__name__)
+            found, _ = self._load(session.id)
+            state = found or InterviewState(self._first_state(session, None))
         if state.profile.session_status is SessionStatus.TERMINATED:
             return state
         return self._forced_stop(state, message, verdict, lock)
+
+    def _resumed(self, session: Session, message: ReceivedMessage, lock: Connection) -> InterviewState:
+        state = self._recovered(session, lock)
+        known = self.turns.by_message(session.id, message.message_id)
+        if message.text and known is None and state.is_open and state.cursor.turn == message.turn:
+            turn = self.turns.add(session.id, message.turn, message.message_id, message.text)
+            state = self._resume(turn, lock)
+        return state
 
     def _forced_stop(
         self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
@@ -274,6 +287,9 @@ class InterviewRuntime:
         return self.turns.get(session_id, state.cursor.turn) if state.is_open else None
 
     def _begin(self, session: Session, seed: int | None, lock: Connection) -> InterviewState:
+        return self._invoke(session.id, self._first_state(session, seed), lock)
+
+    def _first_state(self, session: Session, seed: int | None) -> dict[str, Any]:
         meta = SessionMeta(
             session_id=session.id,
             model_version=self._versions.model,
@@ -281,7 +297,7 @@ class InterviewRuntime:
             synthetic_persona_id=session.persona,
         )
         setup = Setup(session_id=session.id, mode=session.mode, seed=_seed(session.id, seed))
-        return self._invoke(session.id, first_state(setup, PatientProfile(session_meta=meta)), lock)
+        return first_state(setup, PatientProfile(session_meta=meta))
 
     def _resume(self, turn: Turn, lock: Connection) -> InterviewState:
         message = {"text": turn.text, "at": turn.received_at.isoformat(), "id": turn.message_id}

@@ -164,10 +164,13 @@ def _guard() -> list[str]:
 
 
 def _write_record(home: Home, path: Path, pid: int, argv: list[str]) -> None:
+    """Whole or not at all: a half-written record would leave a child that nobody knows."""
+    draft = path.with_suffix(".new")
     with suppress(psutil.NoSuchProcess):
         record = {"pid": pid, "created": psutil.Process(pid).create_time(), "argv": argv}
-        with os.fdopen(home.open(path, os.O_WRONLY | os.O_TRUNC), "w") as file:
+        with os.fdopen(home.open(draft, os.O_WRONLY | os.O_TRUNC), "w") as file:
             json.dump(record, file)
+        draft.replace(path)
 
 
 def _recorded_group(path: Path) -> int | None:

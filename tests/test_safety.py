@@ -27,7 +27,7 @@ from instruments.profile import SessionStatus
 from settings import Settings
 from storage.audit import Audit, text_mac
 from storage.crypto import load_vault
-from storage.database import Database
+from storage.database import Database, borrowed
 from storage.embedded import ensure_running, services
 from storage.jobs import Jobs
 from storage.notices import Notices
@@ -36,7 +36,7 @@ from tests import gateway as stand_in
 from tests.answers import answer_all, answer_until
 from tests.gateway import Gateway
 from tests.product import run_cli
-from tests.support import processes_below, temporary_home
+from tests.support import processes_below, temporary_home, wait_until
 
 DANGER = "I am going to kill myself tonight."
 WORRY = "I sometimes wish I was dead, then it passes. Several days."
@@ -127,6 +127,7 @@ class _Spies:
     calls: list[str] = field(default_factory=list)
     entered: threading.Event = field(default_factory=threading.Event)
     go_on: threading.Event = field(default_factory=threading.Event)
+    broken: bool = False
 
     def word(self, brief: QuestionBrief) -> Draft:
         self.calls.append("interviewer")
@@ -136,6 +137,8 @@ class _Spies:
         self.calls.append("scorer")
         self.entered.set()
         assert self.go_on.wait(20)
+        if self.broken:
+            raise RuntimeError("the scorer broke")
         return score_by_rules(answer)
 
 
@@ -223,6 +226,17 @@ def test_a_refused_worry_is_audited_and_noticed(watched: InterviewRuntime, datab
         watched.submit(view.session_id, WORRY, expected_turn=1)
     assert Audit(database).entries(view.session_id)[-1]["refused"] == "StaleTurn"
     assert [n.kind for n in Notices(database).of_session(view.session_id)] == ["flag"]
+
+
+def test_danger_stops_a_session_whose_scoring_is_broken(watched: InterviewRuntime, spies: _Spies) -> None:
+    view = watched.start()
+    spies.broken = True
+    with pytest.raises(RuntimeError):
+        watched.submit(view.session_id, "Several days.", expected_turn=1)
+    with pytest.raises(RuntimeError):
+        watched.view(view.session_id)
+    assert _is_stopped(watched.submit(view.session_id, DANGER, expected_turn=1))
+    assert _is_stopped(watched.view(view.session_id))
 
 
 @pytest.mark.parametrize("turns", [1, 5, 99])
@@ -328,12 +342,22 @@ def test_with_postgres_gone_the_script_is_shown_and_the_stop_is_entered_when_it_
                     p.read_bytes() for p in (home / "spool").iterdir() if p.is_file()
                 )
                 ensure_running(settings, redis=False)
+                wait_until(lambda: _answers(database))
                 after = runtime.submit(other.session_id, "Several days.", expected_turn=1)
                 assert after.items_completed == 1
                 assert runtime.sessions.get(view.session_id).status == "terminated_for_safety"
                 assert _is_stopped(runtime.view(view.session_id))
                 assert Audit(database).entries(view.session_id)[-1]["level"] == "stop"
                 assert runtime.turns.get(view.session_id, 3) is not None
+
+
+def _answers(database: Database) -> bool:
+    """Both pools have found the server again."""
+    try:
+        with borrowed(database.locks), borrowed(database.pool):
+            return True
+    except ServiceError:
+        return False
 
 
 def _kill_postgres(home: Any) -> None:

@@ -186,7 +186,7 @@ def _either(sequences: list[list[_Piece]]) -> _Piece:
 
 def _add_optional(pieces: list[_Piece], piece: _Piece, source: str, begin: int, at: int) -> int:
     """Append a piece that may be absent, with its space if it is a word of its own. Gives where to go on."""
-    stands_alone = begin == 0 or source[begin - 1] in " ?"
+    stands_alone = (begin == 0 or source[begin - 1] in " ?") and not source.startswith("( ", begin)
     if stands_alone and source[at : at + 1] == " " and source[at : at + 2] != " ?":
         inner = [piece, _Piece(_SPACE, _WORD_ENDS)]
         pieces.append(_absent(f"(?:{piece.regex}{_SPACE})?", _openings(inner), is_space=True))

@@ -96,6 +96,11 @@ class Sentence:
             marks[name] = _outside(marks.get(name, []), unread)
         return marks
 
+    @cached_property
+    def is_safe(self) -> bool:
+        found = modifier_scanner("safety").scan(self.words)
+        return bool(found and _outside(found, self.marks("pseudo_negation")))
+
     def marks(self, name: str, start: int = 0, end: int | None = None) -> list[Found]:
         """The marks of a modifier that begin in a stretch, in order. Negation within pseudo-negation does not count."""
         found = self._marks.get(name, [])
@@ -137,9 +142,9 @@ class Message:
         self.sentences = [Sentence(self, number, parts) for number, parts in enumerate(by_sentence.values())]
 
     @cached_property
-    def is_safe(self) -> bool:
-        """The patient says that they are safe, or what holds them back."""
-        return any(modifier_scanner("safety").scan(sentence.words) for sentence in self.sentences)
+    def safe_until(self) -> int:
+        """The number of the last sentence in which the patient says that they are safe or held back; -1 for none."""
+        return max((sentence.number for sentence in self.sentences if sentence.is_safe), default=-1)
 
 
 def _follows(text: str, start: int, ends: set[int]) -> bool:

@@ -33,9 +33,11 @@ _DENIES = re.compile(
     r"of course not|absolutely not|definitely not|hell no|the answer is no|i'd never|i won't|nothing)\b"
 )
 _AFTER_DENIAL = re.compile(
-    r"\s*(?:\w+\s+){0,2}?(?:isn't|is not|aren't|'s not|never|not|has never|have never|was never|wasn't|don't|didn't|hasn't|haven't|doesn't)\s+"
-    r"(?:\w+\s+){0,2}?(?:an option|something|on the cards|in my nature|on my mind|what i want|my thing|for me|an issue|a problem|a thing|"
-    r"enter|entered|cross|crossed|come|came|occur|occurred|me|apply|interest|happen|happened|appeal)\b"
+    r"\s*(?:(?:is|are|was|were|has|have|had|would|will|simply|just|really|that|ever|honestly|definitely|certainly|it)\s+){0,3}"
+    r"(?:isn't|not|aren't|never|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|wouldn't|won't)\s+"
+    r"(?:(?:been|really|ever|even|once|at all|be|currently)\s+){0,2}(?:an option|something|on the cards|in my (?:nature|mind|head|plans)|"
+    r"on my mind|what i want|my thing|for me|an issue|a problem|a thing|a concern|enter|entered|cross|crossed|occur|occurred|apply|"
+    r"interest|happen|happened|appeal|come (?:up|into|to mind)|came (?:up|into)|my (?:plan|intention|way|style))\b"
 )
 
 
@@ -174,6 +176,10 @@ def is_past(hit: Hit) -> bool:
     return not _CERTAIN.search(hit.words) and bool(hit.sentence.marks("past", hit.clause.start, hit.clause.end))
 
 
+def is_over(hit: Hit) -> bool:
+    return hit.cue.only_now and is_past(hit)
+
+
 def is_open_condition(hit: Hit) -> bool:
     """A threat that hangs on a condition, with neither a date nor means."""
     return hit.sentence.has("conditions") and not hit.sentence.has("earnest")
@@ -198,6 +204,7 @@ LOWERING: tuple[_Modifier, ...] = (
     # name, when it applies, what it lowers to
     ("story", is_story, "none"),  # sentence: film, game; clause: dream
     ("other", is_of_another, "none"),  # clause, then sentence: whose act or wish
+    ("long-past", is_over, "none"),  # clause: use that counts only now
     ("asked", is_asked, "none"),  # sentence and its answer in the next
     ("denied", is_cleanly_denied, "none"),  # clause: negated without a doubt
     ("denied-with-doubt", is_negated, "flag"),  # clause: "not yet", "not tonight"

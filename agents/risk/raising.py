@@ -35,6 +35,8 @@ def answered(message: Message, item: int) -> list[Hit]:
 
 
 def _affirmation(sentence: Sentence, item: int) -> Hit | None:
+    if sentence.has("asked"):
+        return None
     cue = Cue(f"item-{item}", ITEM_CONCERNS[item], "flag")
     denied = answers()["denied"].search(sentence.words)
     for found in answers()["affirmed"].finditer(sentence.words):
@@ -47,15 +49,14 @@ def _affirmation(sentence: Sentence, item: int) -> Hit | None:
 
 
 def raised(message: Message, hits: list[Hit], item: int) -> list[Hit]:
-    """The stops that no single cue makes. Words of safety hold them all back but a refusal to promise."""
+    """The stops that no single cue makes. Words of safety after them hold them back, but not a refusal to promise."""
     found = _recent_attempts(hits) + _dated_yes(message, hits, item)
     asked = item == 11 and not is_denied_answer(message.sentences[0])
     for side, concerns in _SIDES:
         company = [h for h in hits if h.cue.concern in concerns and (h.affirmed or _is_core(h))]
         if company or (side == "self" and asked):
             found += _added_up(message, side, company, asked=asked and side == "self")
-    if found and message.is_safe:
-        found = []
+    found = [hit for hit in found if message.safe_until < hit.sentence.number]
     return found + _unpromised(hits) + _admitted(message, hits)
 
 
@@ -67,12 +68,12 @@ def _added_up(message: Message, side: Concern, company: list[Hit], *, asked: boo
     """Supports beside a flag or the item's own question need a weight of 1, beside cores alone of 2."""
     needed = 1.0 if asked or any(h.affirmed for h in company) else 2.0
     supports: dict[str, Hit] = {}
-    for support in (hit for sentence in message.sentences for hit in sentence.supports):
+    for support in (hit for sentence in reversed(message.sentences) for hit in sentence.supports):
         if support.cue.concern in (side, "any") and support.cue.id not in supports and _counts(support, company):
             supports[support.cue.id] = support
     if sum(hit.cue.weight for hit in supports.values()) < needed:
         return []
-    strongest = max(supports.values(), key=lambda h: h.cue.weight)
+    strongest = max(supports.values(), key=lambda h: (h.cue.weight, h.sentence.number))
     concern: Concern = "suicide" if side == "self" else "violence"
     cue = replace(strongest.cue, id=f"{side}-plan:{'+'.join(sorted(supports))}", concern=concern)
     return [replace(strongest, cue=cue, level="stop", applied=("raised",))]

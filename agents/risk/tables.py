@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.language import Patterns, Scanner, compile_patterns
 
-CUE_FILES = ("suicide", "wishes", "self_harm", "violence", "voices", "substance", "supports")
 Concern = Literal["suicide", "self_harm", "violence", "voices", "substance", "self", "other", "any"]
 CueLevel = Literal["stop", "flag", "core", "support"]
 
@@ -30,6 +29,7 @@ class _CueData(BaseModel):
     inherent: bool = False
     passive: bool = False
     attempt: bool = False
+    only_now: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Cue:
     inherent: bool = False
     passive: bool = False
     attempt: bool = False
+    only_now: bool = False
     weight: float = 0.0
 
 
@@ -57,8 +58,15 @@ def _load(name: str) -> dict[str, Any]:
 
 
 @cache
+def _cue_files() -> tuple[dict[str, Any], ...]:
+    """Every table under cues/, in order of name: a new one needs no other change."""
+    folder = files("agents.risk").joinpath("cues")
+    return tuple(_load(f"cues/{name}") for name in sorted(f.name for f in folder.iterdir() if f.name.endswith(".toml")))
+
+
+@cache
 def _cue_data() -> tuple[_CueData, ...]:
-    found = [_CueData.model_validate(entry) for name in CUE_FILES for entry in _load(f"cues/{name}.toml")["cues"]]
+    found = [_CueData.model_validate(entry) for table in _cue_files() for entry in table.get("cues", ())]
     if len({entry.id for entry in found}) < len(found):
         raise ValueError(f"two cues have the same id among {sorted(entry.id for entry in found)}")
     return tuple(found)
@@ -67,14 +75,22 @@ def _cue_data() -> tuple[_CueData, ...]:
 @cache
 def cues() -> dict[str, Cue]:
     """The cues by their id."""
-    return {c.id: Cue(c.id, c.concern, c.level, c.inherent, c.passive, c.attempt, c.weight) for c in _cue_data()}
+    return {c.id: Cue(**c.model_dump(exclude={"patterns", "triggers"})) for c in _cue_data()}
 
 
 @cache
 def cue_scanner(*, supports: bool) -> Scanner:
     """Finds cues that mean something by themselves, or those that only support others."""
     chosen = {c.id: c.patterns for c in _cue_data() if (c.level == "support") == supports}
-    return Scanner(chosen, _load("cues/groups.toml")["groups"])
+    return Scanner(chosen, _cue_groups())
+
+
+def _cue_groups() -> dict[str, list[str]]:
+    """The groups of all cue files; groups.toml has those that several of them use."""
+    found: dict[str, list[str]] = {}
+    for table in _cue_files():
+        found |= table.get("groups", {})
+    return found
 
 
 @cache
