@@ -15,6 +15,7 @@ from scipy.stats import binomtest
 from agents.risk import Level, check_risk
 from benchmark.personas import load_personas
 from benchmark.simulator import SimulatedPatient
+from instruments.profile import SessionStatus
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
 LEVELS: tuple[Level, ...] = ("stop", "flag", "none")
@@ -50,7 +51,7 @@ def load(name: str) -> list[Labelled]:
 
 def ordinary() -> list[Labelled]:
     """What the simulator's patients say who carry no risk: the ordinary turns."""
-    calm = [p for p in load_personas().values() if p.outcome == "completed" and not p.passive_ideation]
+    calm = [p for p in load_personas().values() if p.outcome is SessionStatus.COMPLETED and not p.passive_ideation]
     patients = [SimulatedPatient(persona, seed) for persona in calm for seed in range(ORDINARY_SEEDS)]
     return [
         Labelled(patient.answer(item, is_follow_up=again, question=""), item, "none", "ordinary")
@@ -103,6 +104,7 @@ def main() -> int:
     for title, turns in (
         ("Tuning half", load("risk_tune.jsonl")),
         ("Report half", load("risk_report.jsonl")),
+        ("Second report set", load("risk_second.jsonl")),
         ("Ordinary turns of simulated patients", ordinary()),
     ):
         sys.stdout.write(report(title, measure(turns)) + "\n\n")

@@ -1,8 +1,8 @@
 """Reading what people write: one clause analyser for the risk check, the scorer and transcript assessment.
 
-`read(text)` normalises for reading only; every span found in a reading maps back to the original text. `clauses(text)`
-splits it. `compile_patterns` and `Scanner` look for the cue tables' small pattern language. `is_readable` tells whether a
-text is English at all.
+`read(text)` normalises for reading only; every span found in a reading maps back to the original text.
+`clauses(text)` splits it. `compile_patterns` and `Scanner` look for the cue tables' small pattern language.
+`is_readable` tells whether a text is English at all.
 """
 
 from agents.language.clauses import Clause, clauses

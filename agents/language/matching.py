@@ -1,22 +1,25 @@
-"""Many patterns against one text: each is tried only where one of its first words stands, and only if the words it needs
-occur at all. The time is proportional to the length of the text, and hardly depends on how many patterns there are."""
+"""Many patterns against one text.
+
+A pattern is tried only in a clause that has the words it needs, and there only where one of its first words stands.
+So the time is proportional to the length of the text, and hardly depends on how many patterns there are.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
-from agents.language.patterns import DIGITS, Groups, Pattern, parse_patterns
+from agents.language.patterns import BOUNDARY, DIGITS, Groups, Pattern, parse_patterns
 
-_TOKEN = re.compile(r"[^\W_][\w']*")
+_TOKEN = re.compile(rf"[^\W_][\w']*|{BOUNDARY}")
 _COMMON_COST = 25
-_COMMON = frozenset(
-    "a about all and any are as at be been but by can day days do don't feel for from get go going got had have he her "
-    "him his i i'd i'll i'm i've if in is it it's just like me more most my no not now of on or out over she so some that "
-    "the them then there they think this time to up want was way we week well when will with would you your".split()
-)
+_REACH = 200  # characters from a pattern's first word to its anchor
+Places = dict[str, list[int]]
 
 
 @dataclass(frozen=True)
@@ -29,61 +32,113 @@ class Found:
 
 
 class Words:
-    """Where each word of a stretch of text stands. Words with an apostrophe also count without their ending."""
+    """Where each word of a text stands, in all of it and clause by clause. Words with an apostrophe also count without
+    their ending, and those that begin with a digit also as `DIGITS`."""
 
-    def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.end = len(text) if end is None else end
-        self.places: dict[str, list[int]] = {}
         self.begins: list[int] = []
-        for match in _TOKEN.finditer(text, start, self.end):
+        self.clauses: list[Places] = [{}]
+        for match in _TOKEN.finditer(text):
             word, at = match[0], match.start()
+            if word == BOUNDARY:
+                if self.clauses[-1]:
+                    self.clauses.append({})
+                continue
             self.begins.append(at)
-            self.places.setdefault(word, []).append(at)
-            if word[0].isdigit():
-                self.places.setdefault(DIGITS, []).append(at)
+            places = self.clauses[-1]
+            places.setdefault(word, []).append(at)
             if "'" in word:
-                self.places.setdefault(word.partition("'")[0], []).append(at)
+                places.setdefault(word.partition("'")[0], []).append(at)
+            if word[0].isdigit():
+                places.setdefault(DIGITS, []).append(at)
+        self.everywhere = self.clauses[0] if len(self.clauses) == 1 else _merged(self.clauses)
+
+
+def _merged(clauses: list[Places]) -> Places:
+    merged: Places = {}
+    for places in clauses:
+        for word, positions in places.items():
+            merged.setdefault(word, []).extend(positions)
+    return merged
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A pattern with its anchor, the rarest of the sets of words it needs, and the other sets."""
+
+    label: str
+    regex: re.Pattern[str]
+    firsts: frozenset[str] | None
+    anchor: frozenset[str] | None
+    others: tuple[frozenset[str], ...]
+
+
+class _Index:
+    """Entries by the words of their anchors."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+        self._by_anchor: defaultdict[str, list[int]] = defaultdict(list)
+        self._anywhere: list[int] = []
+
+    def add(self, label: str, pattern: Pattern) -> None:
+        number = len(self._entries)
+        needed = sorted(pattern.needed, key=_cost)
+        anchor = needed[0] if needed else None
+        self._entries.append(_Entry(label, pattern.regex, pattern.firsts, anchor, tuple(needed[1:])))
+        if anchor is None:
+            self._anywhere.append(number)
+        for word in anchor or ():
+            self._by_anchor[word].append(number)
+
+    def candidates(self, places: Places) -> list[_Entry]:
+        """The entries all of whose needed words are there, in the order of the tables."""
+        chosen = set(self._anywhere)
+        for word in places.keys() & self._by_anchor.keys():
+            chosen.update(self._by_anchor[word])
+        found = []
+        for number in sorted(chosen):
+            entry = self._entries[number]
+            for needed in entry.others:
+                if needed.isdisjoint(places):
+                    break
+            else:
+                found.append(entry)
+        return found
 
 
 class Scanner:
-    """Labelled patterns in one index."""
+    """Labelled patterns, all looked for at once."""
 
     def __init__(self, tables: Mapping[str, Iterable[str]], groups: Groups) -> None:
-        self._entries: list[tuple[str, Pattern]] = []
-        self._by_anchor: defaultdict[str, list[int]] = defaultdict(list)
-        self._anywhere: list[int] = []
+        self._within, self._across, self._all = _Index(), _Index(), _Index()
         for label, sources in tables.items():
             for pattern in parse_patterns(sources, groups):
-                self._add(label, pattern)
+                self._all.add(label, pattern)
+                (self._across if pattern.crosses else self._within).add(label, pattern)
 
-    def _add(self, label: str, pattern: Pattern) -> None:
-        number = len(self._entries)
-        self._entries.append((label, pattern))
-        anchor = min(pattern.needed, key=_cost, default=None)
-        if anchor is None:
-            self._anywhere.append(number)
-            return
-        for word in anchor:
-            self._by_anchor[word].append(number)
+    def may_match(self, words: Words) -> bool:
+        """Whether any pattern has the words it needs."""
+        return bool(self._all.candidates(words.everywhere))
 
     def scan(self, words: Words) -> list[Found]:
         """Every place where a pattern matches, at most one match of a label at each, in order of place."""
         seen: dict[tuple[str, int], Found] = {}
-        for number in self._candidates(words):
-            label, pattern = self._entries[number]
-            for at in _places(pattern, words):
-                if (label, at) not in seen and (match := pattern.regex.match(words.text, at, words.end)):
-                    seen[label, at] = Found(label, at, match.end())
+        if len(words.clauses) == 1:
+            _match(words.text, self._all, words.everywhere, seen)
+        else:
+            for places in words.clauses:
+                _match(words.text, self._within, places, seen)
+            _match(words.text, self._across, words.everywhere, seen)
         return sorted(seen.values(), key=lambda found: (found.start, found.end))
 
-    def _candidates(self, words: Words) -> list[int]:
-        """The patterns all of whose needed words are there, in the order of the tables."""
-        present = words.places.keys()
-        chosen = set(self._anywhere)
-        for word in present & self._by_anchor.keys():
-            chosen.update(self._by_anchor[word])
-        return [number for number in sorted(chosen) if _is_possible(self._entries[number][1], present)]
+
+def _match(text: str, index: _Index, places: Places, seen: dict[tuple[str, int], Found]) -> None:
+    for entry in index.candidates(places):
+        for at in _begins(entry, places):
+            if (match := entry.regex.match(text, at)) and (entry.label, at) not in seen:
+                seen[entry.label, at] = Found(entry.label, at, match.end())
 
 
 class Patterns:
@@ -119,22 +174,32 @@ def compile_patterns(sources: Iterable[str], groups: Groups) -> Patterns:
     return Patterns(sources, groups)
 
 
-def _is_possible(pattern: Pattern, present: Set[str]) -> bool:
-    for needed in pattern.needed:  # noqa: SIM110  # a plain loop is twice as fast here, and this is where the time goes
-        if needed.isdisjoint(present):
-            return False
-    return True
+def _begins(entry: _Entry, places: Places) -> list[int]:
+    """Where a first word stands with an anchor not far after it."""
+    firsts = _positions(entry.firsts, places)
+    if not firsts or entry.anchor is None or entry.anchor == entry.firsts:
+        return firsts
+    anchors = _positions(entry.anchor, places)
+    last = max(anchors)
+    if len(anchors) == 1:
+        return [at for at in firsts if last - _REACH <= at <= last]
+    return [at for at in firsts if at <= last and any(0 <= anchor_at - at <= _REACH for anchor_at in anchors)]
 
 
-def _places(pattern: Pattern, words: Words) -> list[int]:
-    if pattern.firsts is None:
-        return words.begins
+def _positions(words: frozenset[str] | None, places: Places) -> list[int]:
     found: list[int] = []
-    for word in words.places.keys() & pattern.firsts:
-        found += words.places[word]
+    for word, positions in places.items():
+        if words is None or word in words:
+            found += positions
     return found
 
 
 def _cost(words: frozenset[str]) -> int:
     """How often one of the words is to be expected."""
-    return sum(_COMMON_COST if word in _COMMON else 1 for word in words)
+    return sum(_COMMON_COST if word in _common_words() else 1 for word in words)
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    table = tomllib.loads(files("agents.language").joinpath("matching.toml").read_text("utf-8"))
+    return frozenset(table["common"].split())

@@ -1,9 +1,9 @@
 r"""The cue tables' pattern language, compiled to regular expressions.
 
-Plain words with spaces between; `(a|b)` is a choice; `(a)?` and `{group}?` may be absent together with their space; `s?`
-is a letter that may be absent; `...` stands for up to four words; `{group}` for a named list of patterns. A pattern
-matches whole words and never reaches over a clause boundary, which is the character `BOUNDARY` in the text; `$` is the
-end of a clause, `\d` a digit and `[sz]` one of some letters.
+Plain words with spaces between; `(a|b)` is a choice; `(a)?` and `{group}?` may be absent together with their space;
+`s?` is a letter that may be absent; `...` stands for up to four words; `{group}` for a named list of patterns. A
+pattern matches whole words and never reaches over a clause boundary, which is the character `BOUNDARY` in the text;
+`$` is the end of a clause, `\d` a digit and `[sz]` one of some letters.
 
 Besides the expression, a pattern knows the words it can begin with and the words it cannot do without, so that
 `agents.language.matching` tries it only where it may match.
@@ -21,12 +21,14 @@ Groups = Mapping[str, Iterable[str]]
 Words = frozenset[str]
 
 _SPACE = r"\s+"
-_GAP = rf"(?:[^\s{BOUNDARY}]+\s+){{0,4}}?"
+# A gap swallows no negation: "have never wanted to" is not "have … wanted to".
+_GAP = rf"(?:(?!(?:not|never|no|nor|n[eo]ither|without|cannot|\w+n't)\b)[^\s{BOUNDARY}]+\s+){{0,4}}?"
 _TRAILING_GAP = re.compile(r"(\s*\(\s*\.\.\.\)\?|\s*\.\.\.\??)$")
 _LETTER_CLASS = re.compile(r"\[([a-z]+)\]")
 _NAME = re.compile(r"\{(\w+)\}")
 _LETTERS = re.compile(r"(?:[^\W_]|')(?!\?)(?:(?:[^\W_]|')(?!\?))*")
 _END = rf"(?=\s*(?:[{BOUNDARY}\"')]|$))"
+_REPEATED = "{1,12}"  # `(a )+`: bounded, so that a long text costs no more than in proportion
 _MAX_WORDS = 1500
 _MAX_DEPTH = 6
 
@@ -38,12 +40,14 @@ _WORD_ENDS: _Openings = frozenset({("", True)})
 
 @dataclass(frozen=True)
 class Pattern:
-    """`firsts`: the words it can begin with, None for any. `needed`: of each of these sets one word must occur."""
+    """`firsts`: the words it can begin with, None for any. `needed`: of each of these sets one word must occur.
+    `crosses`: it names the boundary itself, and so reaches over the end of a clause."""
 
     source: str
     regex: re.Pattern[str]
     firsts: Words | None
     needed: tuple[Words, ...]
+    crosses: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,17 +58,19 @@ class _Piece:
 
 
 def parse_patterns(sources: Iterable[str], groups: Groups) -> list[Pattern]:
-    """The patterns that lines of a table stand for, one for each top-level choice. A mistake is an error that names it."""
+    """The patterns that a table stands for, one for each top-level choice. A mistake is an error that names it."""
     parser = _Parser(groups, {})
     return [_pattern(source, parser.sequence(part)) for source in sources for part in _split_choices(source)]
 
 
 def _pattern(source: str, pieces: list[_Piece]) -> Pattern:
+    text = "".join(piece.regex for piece in pieces)
     try:
-        regex = re.compile("".join(piece.regex for piece in pieces) + r"(?!\w)")
+        regex = re.compile(text + r"(?!\w)")
     except re.error as error:
         raise ValueError(f"pattern {source!r} is malformed: {error}") from None
-    return Pattern(source, regex, _words(pieces), _needed(pieces))
+    crosses = BOUNDARY in text.replace(_GAP, "").replace(_END, "")
+    return Pattern(source, regex, _words(pieces), _needed(pieces), crosses)
 
 
 def _needed(pieces: list[_Piece]) -> tuple[Words, ...]:
@@ -78,18 +84,21 @@ def _needed(pieces: list[_Piece]) -> tuple[Words, ...]:
 
 def _words(pieces: list[_Piece]) -> Words | None:
     """The first words of a sequence; an apostrophe's ending may or may not be part of them."""
-    openings = _openings(pieces)
+    openings = _openings(pieces, at_word=True)
     if openings is None or ("", True) in openings or ("", False) in openings:
         return None
     return frozenset(word for word, _ in openings)
 
 
-def _openings(pieces: list[_Piece]) -> _Openings:
+def _openings(pieces: list[_Piece], *, at_word: bool = False) -> _Openings:
+    """How a sequence begins; `at_word` where a word begins, so that a space before any letter is none."""
     reached: _Openings = _NOTHING
     for piece in pieces:
         if reached is None or all(ended for _, ended in reached):
             break
         reached = _joined(reached, piece.openings)
+        if at_word and reached and ("", True) in reached:
+            reached = reached - {("", True)} | {("", False)}
     return reached
 
 
@@ -97,7 +106,7 @@ def _joined(left: _Openings, right: _Openings) -> _Openings:
     if left is None or right is None:
         return None
     ended = {opening for opening in left if opening[1]}
-    grown = {(word + more, end and word + more != "") for word, done in left if not done for more, end in right}
+    grown = {(word + more, end) for word, done in left if not done for more, end in right}
     return frozenset(ended | grown) if len(ended) + len(grown) <= _MAX_WORDS else None
 
 
@@ -119,6 +128,8 @@ class _Parser:
         while at < len(source):
             begin = at
             piece, at = self._element(source, at)
+            if piece.regex == "+" and pieces and pieces[-1].regex.startswith("(?:"):
+                piece = _Piece(_REPEATED, piece.openings)
             if at < len(source) and source[at] == "?" and not piece.is_space and piece.regex:
                 at = _add_optional(pieces, piece, source, begin, at + 1)
             else:
@@ -131,7 +142,8 @@ class _Parser:
             end = at + 3 + (source[at + 3 : at + 4] == "?")
             return _Piece(_GAP, None, is_space=True), end + (source[end : end + 1] == " ")
         if source.startswith(" ?", at):
-            return _Piece(r"\s*", frozenset({("", True), ("", False)})), at + 2
+            joins = source[at + 2 : at + 3] not in ("(", "{")  # "any ?more" may be one word, "x ?(a)?" may not
+            return _Piece(r"\s*", frozenset({("", True), ("", False)}) if joins else _WORD_ENDS), at + 2
         if source[at] == " ":
             return _Piece(_SPACE, _WORD_ENDS, is_space=True), at + 1
         if source[at] == "(":

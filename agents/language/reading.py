@@ -12,7 +12,13 @@ from agents.language.spelling import MENDS, Changes, lexicon
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "ʼ": "'", "´": "'", "`": "'", "“": '"', "”": '"',
                          "„": '"', "«": '"', "»": '"', "–": "—", "―": "—", "−": "-", "‐": "-", "‑": "-", "…": ".",
                          "،": ",", "、": ",", "。": ".", "！": "!", "？": "?"})  # fmt: skip
-_CONTROLS = {code: " " for code in range(0x20) if code != 0x0A} | {0x0D: "\n", 0x7F: " ", 0x60: "'", ord("¦"): "|", ord("•"): "*"}
+_CONTROLS = {code: " " for code in range(0x20) if code != 0x0A} | {
+    0x0D: "\n",
+    0x7F: " ",
+    0x60: "'",
+    ord("¦"): "|",
+    ord("•"): "*",
+}
 _SPACES = re.compile(r"\s{2,}|[^\S ]")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses
 from agents.risk.tables import Cue, cue_scanner, cues, modifier_scanner
@@ -59,8 +60,11 @@ class Sentence:
         """With a boundary between clauses, and what is said but not meant covered."""
         idioms = modifier_scanner("idioms").scan(self._marked_words)
         covered = _covered(self.marked, idioms)
+        panic = modifier_scanner("panic")
+        if not panic.may_match(self._marked_words):
+            return covered
         unbroken = _covered(self.plain, idioms).replace(",", " ")  # panic runs on over commas
-        return _covered(covered, modifier_scanner("panic").scan(Words(unbroken)))
+        return _covered(covered, panic.scan(Words(unbroken)))
 
     @cached_property
     def _marked_words(self) -> Words:
@@ -71,11 +75,8 @@ class Sentence:
         return self._marked_words if self.text == self.marked else Words(self.text)
 
     def cues(self) -> list[Hit]:
-        """The cues that are read in the sentence. Most have none, so covering is left until one turns up."""
-        found = cue_scanner(supports=False).scan(self._marked_words)
-        if found and self.text != self.marked:
-            found = cue_scanner(supports=False).scan(self.words)
-        return [self.hit(place) for place in found]
+        """The cues that are read in the sentence."""
+        return [self.hit(place) for place in cue_scanner(supports=False).scan(self.words)]
 
     @cached_property
     def supports(self) -> list[Hit]:
@@ -169,7 +170,7 @@ def _marked(text: str, parts: list[Clause]) -> str:
     if len(parts) < 2:
         return text
     chars = list(text)
-    for previous, current in zip(parts, parts[1:], strict=False):
+    for previous, current in pairwise(parts):
         begin = previous.end if previous.end < current.start else current.start - 1
         for position in range(begin, current.start):
             chars[position] = BOUNDARY

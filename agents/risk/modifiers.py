@@ -15,29 +15,38 @@ from agents.risk.message import Hit, Sentence
 from agents.risk.tables import answers
 from agents.risk.verdict import RANK, Level
 
-_OWN = re.compile(r"\b(?:myself|my self|my (?:own )?life|by my own hand|i|i'm|i've|i'll|i'd|am|me dead|me gone|without me)\b")
+_OWN = re.compile(
+    r"\b(?:myself|my self|my (?:own )?life|by my own hand|i|i'm|i've|i'll|i'd|am|me dead|me gone|without me)\b"
+)
+_ME = re.compile(r"\bme\b")
 _BEGINS_WITH_SELF = re.compile(r"(?:i|i'm|i've|i'll|i'd|we|we'll|we're|my|am)\b")
 _CERTAIN = re.compile(r"\b(?:going to|will|'ll|i'll|tonight|tomorrow|decided|intend|plan|planning|about to)\b")
 _OR = re.compile(r"\s*(?:or|nor|let alone)\b")
-_LONE_NO = re.compile(r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$")
-_TAKEN_BACK = re.compile(
-    r"\s*(?:but|though|although|however|yet|and|no|,|still|obviously|of course|honestly|\s)*"
-    r"(?:i|i'm|i'd|i'll|i'm)?\s*(?:do not|don't|won't|will not|wouldn't|would not|couldn't|never|never would|never will|"
-    r"haven't|not|didn't|am not|'m not|i'd never|would never|could never)"
-    r"(?:\s+(?:do (?:it|that|so|anything)|act on (?:it|them|that)|go through with (?:it|that)|actually|really|ever|going to"
-    r"|of course|want to|mean it|though|either|follow through|be able to|have the guts|dare)(?:\s+do (?:it|that))?)*\s*$"
+_LONE_NO = re.compile(
+    r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$"
 )
-_AFFIRMS = re.compile(r"\s*(?:yes|yeah|yep|yup|i do|i am|i did|i have|sometimes|maybe|a bit|often|true|he'?s right|they'?re right|she'?s right)\b")
+_TAKEN_BACK = re.compile(
+    r"\s*(?:but|though|although|however|yet|and|no|,|still|obviously|of course|honestly|\s)*(?:i|i'm|i'd|i'll)?\s*"
+    r"(?:do not|don't|won't|will not|wouldn't|would not|couldn't|never|never would|never will|haven't|not|didn't|am not"
+    r"|i'd never|would never|could never)"
+    r"(?:\s+(?:do (?:it|that|so|anything)|act on (?:it|them|that)|go through with (?:it|that)|actually|really|ever"
+    r"|going to|of course|want to|mean it|though|either|follow through|be able to|have the guts|dare)"
+    r"(?:\s+do (?:it|that))?)*\s*$"
+)
+_AFFIRMS = re.compile(
+    r"\s*(?:yes|yeah|yep|yup|i do|i am|i did|i have|sometimes|maybe|a bit|often|true|(?:he|she|they)(?:'s|'re) right)\b"
+)
 _DENIES = re.compile(
-    r"\s*(?:no|nope|nah|never|not|none|i don't|i'm not|i do not|i haven't|i wouldn't|i never|i have not|god no|course not|"
-    r"of course not|absolutely not|definitely not|hell no|the answer is no|i'd never|i won't|nothing)\b"
+    r"\s*(?:no|nope|nah|never|not|none|i don't|i'm not|i do not|i haven't|i wouldn't|i never|i have not|god no|hell no"
+    r"|course not|of course not|absolutely not|definitely not|the answer is no|i'd never|i won't|nothing)\b"
 )
 _AFTER_DENIAL = re.compile(
-    r"\s*(?:(?:is|are|was|were|has|have|had|would|will|simply|just|really|that|ever|honestly|definitely|certainly|it)\s+){0,3}"
+    r"\s*(?:(?:is|are|was|were|has|have|had|would|will|simply|just|really|that|ever|honestly|definitely|it)\s+){0,3}"
     r"(?:isn't|not|aren't|never|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|wouldn't|won't)\s+"
-    r"(?:(?:been|really|ever|even|once|at all|be|currently)\s+){0,2}(?:an option|something|on the cards|in my (?:nature|mind|head|plans)|"
-    r"on my mind|what i want|my thing|for me|an issue|a problem|a thing|a concern|enter|entered|cross|crossed|occur|occurred|apply|"
-    r"interest|happen|happened|appeal|come (?:up|into|to mind)|came (?:up|into)|my (?:plan|intention|way|style))\b"
+    r"(?:(?:been|really|ever|even|once|at all|be|currently)\s+){0,2}"
+    r"(?:an option|something|on the cards|in my (?:nature|mind|head|plans)|on my mind|what i want|my thing|for me"
+    r"|an issue|a problem|a thing|a concern|enter|entered|cross|crossed|occur|occurred|apply|interest|happen|happened"
+    r"|appeal|come (?:up|into|to mind)|came (?:up|into)|my (?:plan|intention|way|style))\b"
 )
 
 
@@ -66,11 +75,15 @@ def is_story(hit: Hit) -> bool:
         return hit.cue.level != "stop" or not sentence.has("earnest")
     if sentence.marks("dreams", hit.clause.start, hit.start):
         return not _CERTAIN.search(hit.words)
-    return sentence.has("stories") and not (hit.cue.level == "stop" or _OWN.search(hit.words) or sentence.has("looked_up"))
+    return sentence.has("stories") and not (
+        hit.cue.level == "stop" or _OWN.search(hit.words) or sentence.has("looked_up")
+    )
 
 
 def is_of_another(hit: Hit) -> bool:
     """Whose act or wish it is: the last person named before it, in its clause or, failing that, its sentence."""
+    if hit.cue.concern == "bystander" or (hit.cue.concern == "suicide" and hit.cue.inherent and _ME.search(hit.words)):
+        return False
     if _OWN.search(hit.words) or _BEGINS_WITH_SELF.match(hit.words):
         return _is_reported(hit)
     if hit.cue.concern == "voices":
@@ -112,7 +125,11 @@ def is_asked(hit: Hit) -> bool:
     """'You always ask if I want to kill myself. I don't.' — and one's own question with its answer."""
     sentence, following = hit.sentence, hit.sentence.following
     if sentence.marks("asked", 0, hit.start) and not _CERTAIN.search(hit.words):
-        return not (following and _AFFIRMS.match(following.text))
+        answers_given = [
+            clause.of(sentence.text) for clause in sentence.clauses[sentence.clause_index(hit.start) + 1 :]
+        ]
+        answers_given += [following.text] if following else []
+        return not any(_AFFIRMS.match(answer) for answer in answers_given)
     return "?" in sentence.ending and following is not None and bool(_DENIES.match(following.text))
 
 
@@ -190,7 +207,8 @@ def is_idle(hit: Hit) -> bool:
 
 
 def is_joke(hit: Hit) -> bool:
-    return hit.sentence.has("jokes")
+    """Laughed off, and without a day or means."""
+    return hit.sentence.has("jokes") and not hit.sentence.has("dated")
 
 
 def is_denied_answer(sentence: Sentence) -> bool:

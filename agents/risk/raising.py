@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agents.language import Found
 from agents.risk.message import Hit, Message, Sentence
 from agents.risk.modifiers import is_denied_answer, lowered
 from agents.risk.tables import Concern, Cue, answers
@@ -13,6 +14,7 @@ _SIDES: tuple[tuple[Concern, tuple[Concern, ...]], ...] = (
     ("self", ("suicide", "self_harm", "voices")),
     ("other", ("violence", "voices")),
 )
+_DENIAL_WITHIN = 4  # words of a clause
 _TOUCHING = 30  # how far a refused promise may stand from what is not promised
 
 
@@ -23,8 +25,7 @@ def answered(message: Message, item: int) -> list[Hit]:
     affirmed = denied = None
     for sentence in message.sentences:
         affirmed = affirmed or _affirmation(sentence, item)
-        if denied is None and (is_denied_answer(sentence) or answers()["denied"].search(sentence.words)):
-            denied = sentence
+        denied = denied or _denial(sentence)
         if denied and not affirmed:
             return []
     if not affirmed or (denied and item != 11):
@@ -38,7 +39,7 @@ def _affirmation(sentence: Sentence, item: int) -> Hit | None:
     if sentence.has("asked"):
         return None
     cue = Cue(f"item-{item}", ITEM_CONCERNS[item], "flag")
-    denied = answers()["denied"].search(sentence.words)
+    denied = _denial(sentence)
     for found in answers()["affirmed"].finditer(sentence.words):
         hit = Hit(cue, found.start, found.end, sentence, "flag")
         if denied and denied.start <= found.start:
@@ -48,10 +49,20 @@ def _affirmation(sentence: Sentence, item: int) -> Hit | None:
     return None
 
 
+def _denial(sentence: Sentence) -> Found | None:
+    """A denial is said at the beginning of a clause: 'As I said, not once'. A quoted or a later word is none."""
+    for found in answers()["denied"].finditer(sentence.words):
+        clause = sentence.clauses[sentence.clause_index(found.start)]
+        before = sentence.text[clause.start : found.start]
+        if len(before.split()) <= _DENIAL_WITHIN and not before.endswith('"'):
+            return found
+    return None
+
+
 def raised(message: Message, hits: list[Hit], item: int) -> list[Hit]:
     """The stops that no single cue makes. Words of safety after them hold them back, but not a refusal to promise."""
     found = _recent_attempts(hits) + _dated_yes(message, hits, item)
-    asked = item == 11 and not is_denied_answer(message.sentences[0])
+    asked = item == 11 and bool(message.sentences) and not is_denied_answer(message.sentences[0])
     for side, concerns in _SIDES:
         company = [h for h in hits if h.cue.concern in concerns and (h.affirmed or _is_core(h))]
         if company or (side == "self" and asked):
@@ -65,8 +76,8 @@ def _is_core(hit: Hit) -> bool:
 
 
 def _added_up(message: Message, side: Concern, company: list[Hit], *, asked: bool) -> list[Hit]:
-    """Supports beside a flag or the item's own question need a weight of 1, beside cores alone of 2."""
-    needed = 1.0 if asked or any(h.affirmed for h in company) else 2.0
+    """Supports beside a flag or the item's own question need a weight of 1, beside cores and faint flags of 2."""
+    needed = 1.0 if asked or any(h.affirmed and not h.cue.faint for h in company) else 2.0
     supports: dict[str, Hit] = {}
     for support in (hit for sentence in reversed(message.sentences) for hit in sentence.supports):
         if support.cue.concern in (side, "any") and support.cue.id not in supports and _counts(support, company):
@@ -81,8 +92,10 @@ def _added_up(message: Message, side: Concern, company: list[Hit], *, asked: boo
 
 def _counts(support: Hit, company: list[Hit]) -> bool:
     """A support must say more than the words it supports, and not be blocked itself."""
-    inside = any(h.sentence is support.sentence and h.start <= support.start and support.end <= h.end for h in company)
-    return not inside and "blocked" not in lowered(support).applied
+    beside = [hit for hit in company if hit.sentence is support.sentence]
+    inside = any(hit.start <= support.start and support.end <= hit.end for hit in beside)
+    apart = len(company) > len(beside) or any(hit.end <= support.start or support.end <= hit.start for hit in beside)
+    return (apart or not inside) and "blocked" not in lowered(support).applied
 
 
 def _unpromised(hits: list[Hit]) -> list[Hit]:
@@ -92,7 +105,11 @@ def _unpromised(hits: list[Hit]) -> list[Hit]:
         if hit.level != "flag" or hit.cue.passive or hit.cue.concern not in ("suicide", "self_harm", "violence"):
             continue
         marks = hit.sentence.marks("unpromised", hit.clause.start, hit.start)
-        if marks and 0 <= hit.start - marks[-1].end < _TOUCHING and not hit.sentence.marks("thought", marks[-1].end, hit.start):
+        if (
+            marks
+            and 0 <= hit.start - marks[-1].end < _TOUCHING
+            and not hit.sentence.marks("thought", marks[-1].end, hit.start)
+        ):
             found.append(replace(hit, level="stop", applied=(*hit.applied, "unpromised")))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 from agents.language import Reading, is_readable, read
@@ -12,14 +13,27 @@ from agents.risk.tables import Concern, languages
 from agents.risk.verdict import RANK, RiskVerdict, Span
 from instruments.profile import RiskFlags
 
+FAULT = "engine-fault"
 _MAX_SPANS = 8
 _MAX_CUES = 16
+log = logging.getLogger("crosscut.safety")
 _TO_DIE = re.compile(r"yourself|myself|jump|die|end|step in front|dead")
 _TO_HURT_ONESELF = re.compile(r"\bcut\b|hurt (?:your|my)self|burn")
 
 
 def check_risk(text: str, item: int = 0) -> RiskVerdict:
-    """Read one message; `item` is the number of the item being asked, 0 for none. Pure, and linear in the text."""
+    """Read one message; `item` is the number of the item being asked, 0 for none. Pure, and linear in the text.
+
+    A fault of the engine itself must not let a message pass: it is a flag, marked degraded.
+    """
+    try:
+        return _judged(text, item)
+    except Exception as error:
+        log.critical("the risk rules failed on a message: %s", type(error).__name__)
+        return RiskVerdict(level="flag", rule=FAULT, cues=(FAULT,), degraded=True)
+
+
+def _judged(text: str, item: int) -> RiskVerdict:
     reading = read(text)
     foreign = _foreign(reading)
     if foreign is not None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.language import Patterns, Scanner, compile_patterns
 
-Concern = Literal["suicide", "self_harm", "violence", "voices", "substance", "self", "other", "any"]
+Concern = Literal["suicide", "self_harm", "violence", "voices", "substance", "bystander", "self", "other", "any"]
 CueLevel = Literal["stop", "flag", "core", "support"]
 
 
@@ -30,6 +30,7 @@ class _CueData(BaseModel):
     passive: bool = False
     attempt: bool = False
     only_now: bool = False
+    faint: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Cue:
     passive: bool = False
     attempt: bool = False
     only_now: bool = False
+    faint: bool = False
     weight: float = 0.0
 
 

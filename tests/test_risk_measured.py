@@ -1,0 +1,70 @@
+"""The risk rules on labelled turns: floors under what was measured, so that a change that loses ground shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.risk import check_risk
+from tools.figures import RiskFigures, load, measure, ordinary
+
+
+@pytest.fixture(scope="module")
+def tuned() -> RiskFigures:
+    return measure(load("risk_tune.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def reported() -> RiskFigures:
+    return measure(load("risk_report.jsonl"))
+
+
+def _share(counts: tuple[int, int]) -> float:
+    return counts[0] / counts[1]
+
+
+def test_the_tuning_half(tuned: RiskFigures) -> None:
+    assert _share(tuned.share("stop", "stop")) >= 0.97
+    assert _share(tuned.share("stop", "none")) <= 0.01
+    assert _share(tuned.share("none", "stop")) <= 0.01
+    assert _share(tuned.share("flag", "flag", "stop")) >= 0.95
+
+
+def test_the_report_half_does_not_get_worse(reported: RiskFigures) -> None:
+    """Below the aims; docs/safety.md says so. These are floors, not aims."""
+    assert _share(reported.share("stop", "stop")) >= 0.74
+    assert _share(reported.share("stop", "none")) <= 0.16
+    assert _share(reported.share("none", "stop")) <= 0.01
+    assert _share(reported.share("flag", "flag", "stop")) >= 0.76
+
+
+def test_no_ordinary_answer_stops_an_interview() -> None:
+    turns = ordinary()
+    assert len(turns) >= 5_000
+    assert measure(turns).confusion["none", "stop"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "level"),
+    [
+        ("I'm not going to lie, I want to kill myself", 2, "stop"),
+        ("I can't promise I won't kill myself", 2, "stop"),
+        ("not going to lie, I want to end it", 2, "stop"),
+        ("tonight's the night, I've said my goodbyes", 2, "stop"),
+        ("Yes. Tonight.", 11, "stop"),
+        ("I used to think about it. Tonight I'm going to kill myself.", 11, "stop"),
+        ("nearly every day", 11, "flag"),
+        ("nearly every day", 1, "none"),
+        ("I used to cut, years ago", 11, "flag"),
+        ("I have never wanted to end my life.", 11, "none"),
+        ("I felt I was going to die, the panic was that bad", 7, "none"),
+        ("this job is killing me", 3, "none"),
+        ("ran 5 kms", 5, "none"),
+        ("Not at all.", 11, "none"),
+    ],
+)
+def test_sentences_that_the_specification_names(text: str, item: int, level: str) -> None:
+    assert check_risk(text, item).level == level
+
+
+def test_a_threat_against_the_patient_never_stops_the_patient() -> None:
+    assert check_risk("he said he'd kill me", 6).level != "stop"
