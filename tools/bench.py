@@ -71,7 +71,7 @@ def _our_turns(runtime: InterviewRuntime) -> Iterator[Callable[[], object]]:
     while True:
         view = runtime.start()
         for turn in range(1, ROUND + 1):
-            yield partial(runtime.submit, view.session_id, "Several days.", expected_turn=turn)
+            yield partial(runtime.submit, view.session_id, "Several days.", expected_turn=turn, item=turn)
 
 
 def _milliseconds(action: Callable[[], object]) -> float:
