@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=40_000)
     with chromium() as opened:
         yield opened
 
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, product: Product) -> Iterator[Page]:
     watched = Watched(browser.new_page(), product.address)
-    watched.page.set_default_timeout(20_000)
+    watched.page.set_default_timeout(40_000)
     yield watched.page
     watched.page.close()
     assert watched.problems == []
@@ -120,7 +120,8 @@ def test_a_therapist_sees_a_worry_at_once_in_the_patients_words_and_acknowledges
     expect(desk.page.get_by_text("wish I was dead", exact=False).first).to_be_visible()
     desk.page.get_by_role("button", name="Acknowledge").click()
     expect(desk.page.get_by_role("button", name="Acknowledge")).to_have_count(0)
-    desk.page.get_by_text("Stop this session for safety").click()
+    desk.page.get_by_text("The patient shall see the safety script at once.", exact=False).click()
+    expect(desk.page.get_by_role("button", name="Stop now")).to_be_enabled()
     desk.page.get_by_role("button", name="Stop now").click()
     expect(desk.page.get_by_text("This session was stopped for safety.", exact=False)).to_be_visible()
     desk.page.close()

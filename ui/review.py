@@ -67,8 +67,8 @@ def _show_acknowledgement(session_id: str) -> None:
 
 
 def _offer_stop(session_id: str) -> None:
-    with st.expander("Stop this session for safety"):
-        st.write("The patient sees the safety script at once. This cannot be undone.")
-        if st.button("Stop now", type="primary"):
-            workbench().runtime.stop(session_id)
-            st.rerun()
+    st.subheader("Stop this session for safety")
+    sure = st.checkbox("The patient shall see the safety script at once. This cannot be undone.")
+    if st.button("Stop now", type="primary", disabled=not sure):
+        workbench().runtime.stop(session_id)
+        st.rerun()
