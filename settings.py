@@ -69,6 +69,8 @@ class Settings(BaseSettings):
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
 
+    crosscut_prompts: Path | None = None
+
     follow_up_threshold: int = Field(5, ge=1, le=10)
 
     crosscut_webhook_url: SecretStr | None = None
@@ -77,10 +79,10 @@ class Settings(BaseSettings):
     crosscut_mail_from: str | None = None
     crosscut_mail_to: str | None = None
 
-    @field_validator("crosscut_home")
+    @field_validator("crosscut_home", "crosscut_prompts")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value.expanduser().absolute() if value else None
 
     @property
     def address(self) -> str:

@@ -12,7 +12,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
@@ -133,6 +133,10 @@ class Agent(Generic[In, Out]):
     llm: LLMEngine[In, Out] | None = None
     budget: Budget = Budget()
 
+    def with_prompt(self, prompt: Prompt) -> Agent[In, Out]:
+        """The same agent, whose model is asked in these words."""
+        return self if self.llm is None else replace(self, llm=replace(self.llm, prompt=prompt))
+
     def run(self, inp: In) -> AgentResult[Out]:
         """For sync callers in any thread: only model calls leave it, so two runs in two threads overlap."""
         return _finished(self._run(inp, _blocking))
@@ -160,11 +164,12 @@ def json_agent(
     client: ChatClient | None,
     budget: Budget,
     checks: Sequence[Callable[[In, Model], Model]] = (),
+    prompt: Prompt | None = None,
 ) -> Agent[In, Model]:
     """An agent that answers with one JSON object, by the prompt of its own name; without a client, by rules alone."""
     engine: LLMEngine[In, Model] | None = None
     if client is not None:
-        engine = LLMEngine(client, load_prompt(name), variables, JsonOutput(model_type), checks)
+        engine = LLMEngine(client, prompt or load_prompt(name), variables, JsonOutput(model_type), checks)
     return Agent(name, rules, engine, budget)
 
 

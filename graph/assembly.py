@@ -11,7 +11,7 @@ from agents.contract import AgentResult, Budget
 from agents.escalation import escalation
 from agents.interviewer import interviewer
 from agents.models import ModelFactory
-from agents.prompts import load_prompt
+from agents.prompts import PromptLibrary
 from agents.risk.checker import RiskChecker
 from agents.scorer import scorer
 from graph.checkpoints import SealedSaver
@@ -70,24 +70,25 @@ def prepare_database(url: str, vault: Vault) -> None:
 
 def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
     models, budget = ModelFactory(settings), Budget.of(settings)
+    prompts = PromptLibrary(settings.crosscut_prompts)
     words = escalation(settings.crosscut_locale)
     spool = Spool(settings.crosscut_home, database.vault)
     spool.prepare()
     desk = SafetyDesk(database, words, spool)
     agents = InterviewAgents(
-        interviewer=interviewer(models.chat("interviewer"), budget),
-        scorer=scorer(models.chat("scorer"), budget),
-        risk=RiskChecker(models.chat("risk"), budget),
+        interviewer=interviewer(models.chat("interviewer"), budget, prompts.get("interviewer")),
+        scorer=scorer(models.chat("scorer"), budget).with_prompt(prompts.get("scorer")),
+        risk=RiskChecker(models.chat("risk"), budget, prompts.get("risk")),
         script=words.script,
         follow_up_threshold=settings.follow_up_threshold,
         record_calls=_recorder(ModelCalls(database)),
         record_check=desk.record,
     )
-    return InterviewRuntime(database, agents, _versions(settings), desk)
+    return InterviewRuntime(database, agents, _versions(settings, prompts), desk)
 
 
-def _versions(settings: Settings) -> Versions:
-    prompts = [load_prompt(name) for name in _PROMPTS]
+def _versions(settings: Settings, library: PromptLibrary) -> Versions:
+    prompts = [library.get(name) for name in _PROMPTS]
     return Versions(
         model=" ".join(f"{role}={model}" for role, model in sorted(settings.models.items())),
         prompt=" ".join(f"{p.name}@{p.version}+{p.sha256[:12]}" for p in prompts),

@@ -2,11 +2,15 @@
 
 START → INTRO → ASK_ITEM → RISK_CHECK ─┬→ SCORE_ITEM (+ DRAFT) ─┬→ FOLLOW_UP → RISK_CHECK
                                        │                        ├→ ASK_ITEM
+                                       │                        ├→ PAUSE
                                        │                        └→ REPORT → END
+                                       ├→ PAUSE → RISK_CHECK
+                                       ├→ RESUME ─┬→ RISK_CHECK
+                                       │          └→ ASK_ITEM, FOLLOW_UP
                                        └→ SAFETY_STOP → END
 
 `interrupt()` is the first statement of RISK_CHECK and stands nowhere else, so that a patient's message has one way in
-and a resume runs nothing again.
+and a resume runs nothing again. A pause is no other state of the session: it waits in RISK_CHECK like any question.
 """
 
 from __future__ import annotations
@@ -21,16 +25,27 @@ from langgraph.types import Command, interrupt
 
 from agents.contract import Agent, AgentResult
 from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_text, intro_text
+from agents.replies import Reply, read_reply
 from agents.risk import RiskVerdict
 from agents.risk.checker import MessageToCheck, RiskChecker
 from agents.scorer import AnswerToScore, ItemScore
+from agents.wording import Tone, pause_text, welcome_text
 from graph.nodes import node
-from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, RiskRecord, ScoreRecord, StoredState
+from graph.scoring import SELF_HARM_ITEM, Judged, agent_record, judge, needs_a_reply, patch_for
+from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, RiskRecord, StoredState
+from graph.tools import Asked, get_next_question, store_session_state
 from instruments.level1 import item_id, item_number
-from instruments.profile import UNDETERMINED_FROM, ItemResponse, PatientProfile, RiskFlags, SessionStatus
+from instruments.profile import PatientProfile, RiskFlags, SessionStatus
+from instruments.tools import GetNextQuestion, ProfilePatch, StoreSessionState
 
 AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
-NODES = ("INTRO", "ASK_ITEM", "RISK_CHECK", "SCORE_ITEM", "DRAFT", "FOLLOW_UP", "REPORT", "SAFETY_STOP")
+AfterCheck = Literal["SCORE_ITEM", "DRAFT", "PAUSE", "RESUME", "SAFETY_STOP"]
+AfterScore = Literal["FOLLOW_UP", "ASK_ITEM", "PAUSE", "REPORT"]
+NODES = (
+    "INTRO", "ASK_ITEM", "RISK_CHECK", "SCORE_ITEM", "DRAFT", "FOLLOW_UP", "PAUSE", "RESUME", "REPORT", "SAFETY_STOP",
+)  # fmt: skip
+# After a pause these only say that the patient is there again.
+_RETURNS = ("ready", "empty", "wordless")
 CallRecorder = Callable[[str, int, str, AgentResult[Any]], None]
 CheckRecorder = Callable[["ReceivedMessage", RiskVerdict], None]
 
@@ -71,68 +86,84 @@ class InterviewNodes:
 
     @node()
     def ask_item(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
-        item = item_number(state.profile.question_state.pending_items[0])
-        drafts = {} if item in state.drafts else self._draft(state, item)
-        draft = drafts.get(item) or state.drafts[item]
-        lead = acknowledgement(state.setup.seed, state.cursor.turn) if state.cursor.item else ""
-        question = _say(state, "question", f"{lead} {draft.question}".strip(), item)
-        cursor = state.cursor.model_copy(update={"item": item, "awaiting": "answer"})
-        return Command(update=InterviewUpdate(lines=[question], cursor=cursor, drafts=drafts), goto="RISK_CHECK")
+        asked, update = self._asked(state)
+        item = item_number(asked.question.item_id)
+        lead = _acknowledged(state, item)
+        update["lines"] = [_say(state, "question", f"{lead} {asked.question.question_text}".strip(), item)]
+        update["cursor"] = state.cursor.model_copy(update={"item": item, "awaiting": "answer"})
+        return Command(update=update, goto="RISK_CHECK")
 
     @node()
-    def risk_check(self, state: InterviewState) -> Command[Literal["SCORE_ITEM", "DRAFT", "SAFETY_STOP"]]:
+    def risk_check(self, state: InterviewState) -> Command[AfterCheck]:
         message = interrupt({"turn": state.cursor.turn})
         cursor = state.cursor
         verdict = self._checked(state, message)
-        update = InterviewUpdate(
-            lines=[_heard(cursor, message)], cursor=cursor.model_copy(update={"turn": cursor.turn + 1})
-        )
+        reply = read_reply(message["text"], item=cursor.item, paused=cursor.paused)
+        after = _after_check(cursor, reply)
+        update = InterviewUpdate(lines=[_heard(cursor, message, reply)], cursor=_heard_at(cursor, reply, after))
         if verdict.level != "none":
             update["profile"] = after_verdict(state.profile, verdict)
             update["risks"] = {cursor.turn: risk_record(verdict)}
         if verdict.level == "stop":
             return Command(update=update, goto="SAFETY_STOP")
         # Rules word a question in no time; only a model is worth asking ahead.
-        ahead = self.agents.interviewer.llm is not None
-        return Command(update=update, goto=["SCORE_ITEM", "DRAFT"] if ahead else "SCORE_ITEM")
+        ahead = after == "SCORE_ITEM" and self.agents.interviewer.llm is not None
+        return Command(update=update, goto=[after, "DRAFT"] if ahead else after)
 
     @node()
-    def score_item(self, state: InterviewState) -> Command[Literal["FOLLOW_UP", "ASK_ITEM", "REPORT"]]:
-        cursor = state.cursor
-        result = self.agents.scorer.run(_answer(state))
-        self._account(state, "scorer", result)
-        unclear = result.output.ambiguity >= self.agents.follow_up_threshold
-        asks_again = unclear and cursor.awaiting == "answer"
-        profile = state.profile.with_response(
-            _response(cursor.item, result.output), needs_follow_up=unclear, settled=not asks_again
-        )
-        signalled = result.output.risk_flags_patch | flags_by_score(cursor.item, result.output)
-        profile = profile.model_copy(update={"risk_flags": profile.risk_flags | signalled})
-        update = InterviewUpdate(profile=profile, records={cursor.item: _record(result)})
-        if asks_again:
-            return Command(update=update, goto="FOLLOW_UP")
-        return Command(update=update, goto="ASK_ITEM" if profile.question_state.pending_items else "REPORT")
+    def score_item(self, state: InterviewState) -> Command[AfterScore]:
+        cursor, threshold = state.cursor, self.agents.follow_up_threshold
+        judged = judge(state, self.agents.scorer, threshold)
+        if judged and judged.made:
+            self._account(state, "scorer", judged.made)
+        first = cursor.awaiting == "answer"
+        unclear = judged is None or judged.score.ambiguity1to10 >= threshold
+        asks_again = first and (unclear or needs_a_reply(cursor.reply))
+        profile = _stored(state, _item_patch(state, judged, unclear=unclear or asks_again, settled=not asks_again))
+        update = InterviewUpdate(profile=profile, records={cursor.item: judged.record} if judged else {})
+        return Command(update=update, goto=_after_score(update, state, asks_again=asks_again))
 
     @node()
     def draft(self, state: InterviewState) -> Command[tuple[()]]:
         """Word the next item while this answer is scored; whether it comes next is not this node's business."""
         pending = map(item_number, state.profile.question_state.pending_items)
         upcoming = [item for item in pending if item not in state.drafts]
-        return Command(update=InterviewUpdate(drafts=self._draft(state, upcoming[0]) if upcoming else {}))
+        return Command(update=self._draft(state, upcoming[0]) if upcoming else InterviewUpdate())
 
     @node()
     def follow_up(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
+        asked, update = self._asked(state)
         cursor = state.cursor
-        line = _say(state, "follow_up", state.drafts[cursor.item].follow_up, cursor.item)
-        asked = cursor.model_copy(update={"awaiting": "follow_up"})
-        return Command(update=InterviewUpdate(lines=[line], cursor=asked), goto="RISK_CHECK")
+        update["lines"] = [_say(state, "follow_up", asked.question.question_text, cursor.item)]
+        update["cursor"] = cursor.model_copy(update={"awaiting": "follow_up"})
+        return Command(update=update, goto="RISK_CHECK")
+
+    @node()
+    def pause(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
+        """The patient wants to stop for now. What is open stays open until they write again."""
+        cursor = state.cursor
+        text = pause_text(state.setup.seed, cursor.turn, again=cursor.paused)
+        line = _say(state, "pause", text, cursor.item)
+        paused = cursor.model_copy(update={"paused": True})
+        return Command(update=InterviewUpdate(lines=[line], cursor=paused), goto="RISK_CHECK")
+
+    @node()
+    def resume(self, state: InterviewState) -> Command[Literal["RISK_CHECK", "ASK_ITEM", "FOLLOW_UP"]]:
+        """The patient is back: go on where the conversation was. The open question is repeated, not asked anew."""
+        cursor, seed = state.cursor, state.setup.seed
+        if cursor.awaiting == "nothing" or _owes_follow_up(state):
+            line = _say(state, "resumed", welcome_text(seed, cursor.turn))
+            after: Literal["ASK_ITEM", "FOLLOW_UP"] = "ASK_ITEM" if cursor.awaiting == "nothing" else "FOLLOW_UP"
+            return Command(update=InterviewUpdate(lines=[line]), goto=after)
+        line = _say(state, "resumed", welcome_text(seed, cursor.turn, _open_question(state)), cursor.item)
+        return Command(update=InterviewUpdate(lines=[line]), goto="RISK_CHECK")
 
     @node()
     def report(self, state: InterviewState) -> Command[Literal["__end__"]]:
-        done = {"session_status": SessionStatus.COMPLETED, "completed_at": _now()}
+        done = ProfilePatch(session_status=SessionStatus.COMPLETED, completed_at=_now())
         return Command(
             update=InterviewUpdate(
-                profile=state.profile.model_copy(update=done),
+                profile=_stored(state, done),
                 lines=[_say(state, "closing", closing_text())],
                 cursor=state.cursor.model_copy(update={"awaiting": "nothing"}),
             ),
@@ -147,18 +178,33 @@ class InterviewNodes:
 
     def _checked(self, state: InterviewState, message: dict[str, Any]) -> RiskVerdict:
         """Rules and, where there is one, the model; on record before anything else happens."""
-        cursor, asked = state.cursor, state.last_words
-        checked = self.agents.risk.check(MessageToCheck(text=message["text"], item=cursor.item, question=asked))
+        cursor, asked = state.cursor, state.last_line
+        question = asked.text if asked else ""
+        checked = self.agents.risk.check(
+            MessageToCheck(text=message["text"], item=cursor.item, question=question, message_id=message["id"])
+        )
         if checked.result is not None:
             self._account(state, "risk", checked.result)
         received = ReceivedMessage(state.setup.session_id, cursor.turn, message["id"], message["text"])
         self.agents.record_check(received, checked.verdict)
         return checked.verdict
 
-    def _draft(self, state: InterviewState, item: int) -> dict[int, Draft]:
-        result = self.agents.interviewer.run(QuestionBrief(item=item, seed=state.setup.seed))
-        self._account(state, "interviewer", result)
-        return {item: result.output}
+    def _asked(self, state: InterviewState) -> tuple[Asked, InterviewUpdate]:
+        """The next question, and what is new about its wording."""
+        asked = get_next_question(
+            GetNextQuestion(session_id=state.setup.session_id), state, words=self.agents.interviewer
+        )
+        if asked.made is None:
+            return asked, InterviewUpdate()
+        return asked, self._worded(state, item_number(asked.question.item_id), asked.made)
+
+    def _draft(self, state: InterviewState, item: int) -> InterviewUpdate:
+        brief = QuestionBrief(item=item, seed=state.setup.seed)
+        return self._worded(state, item, self.agents.interviewer.run(brief))
+
+    def _worded(self, state: InterviewState, item: int, made: AgentResult[Draft]) -> InterviewUpdate:
+        self._account(state, "interviewer", made)
+        return InterviewUpdate(drafts={item: made.output}, wordings={item: agent_record(made)})
 
     def _account(self, state: InterviewState, agent: str, result: AgentResult[Any]) -> None:
         self.agents.record_calls(state.setup.session_id, state.cursor.turn, agent, result)
@@ -188,10 +234,83 @@ def _say(state: InterviewState, kind: LineKind, text: str, item: int = 0) -> Lin
     return Line(turn=state.cursor.turn, role="interviewer", kind=kind, text=text, item=item, at=_now())
 
 
-def _heard(cursor: Cursor, message: dict[str, Any]) -> Line:
-    return Line(
-        turn=cursor.turn, role="patient", kind="answer", text=message["text"], item=cursor.item, at=message["at"]
-    )
+def _heard(cursor: Cursor, message: dict[str, Any], reply: Reply | None = None) -> Line:
+    kind: LineKind = "aside" if reply and not reply.answers else "answer"
+    return Line(turn=cursor.turn, role="patient", kind=kind, text=message["text"], item=cursor.item, at=message["at"])
+
+
+def _heard_at(cursor: Cursor, reply: Reply, after: AfterCheck) -> Cursor:
+    still = cursor.paused and after == "PAUSE"
+    return cursor.model_copy(update={"turn": cursor.turn + 1, "reply": reply, "paused": still})
+
+
+def _after_check(cursor: Cursor, reply: Reply) -> Literal["SCORE_ITEM", "PAUSE", "RESUME"]:
+    if cursor.awaiting == "nothing":  # paused between two items: there is nothing to answer
+        return "PAUSE" if reply.kind == "pause" else "RESUME"
+    if reply.kind == "pause" and not reply.answers:
+        return "PAUSE"
+    return "RESUME" if cursor.paused and reply.kind in _RETURNS else "SCORE_ITEM"
+
+
+def _item_patch(state: InterviewState, judged: Judged | None, *, unclear: bool, settled: bool) -> ProfilePatch:
+    """What a reply changes: the open item, and the one before it if the patient went back to that."""
+    cursor = state.cursor
+    done = state.profile.question_state.completed_items
+    corrected = done[-1:] if cursor.reply.kind == "earlier" else ()
+    if judged is None:
+        known = state.profile.response(item_id(cursor.item))
+        return ProfilePatch(item_response=known, settled=settled, follow_ups_needed=(item_id(cursor.item), *corrected))
+    patch = patch_for(cursor, judged.score, unclear=unclear, settled=settled)
+    return patch.model_copy(update={"follow_ups_needed": (*patch.follow_ups_needed, *corrected)})
+
+
+def _after_score(update: InterviewUpdate, state: InterviewState, *, asks_again: bool) -> AfterScore:
+    """Where to go on; a patient who answered and wants to stop is asked nothing more."""
+    is_done = not asks_again and not update["profile"].question_state.pending_items
+    if is_done:
+        return "REPORT"
+    if state.cursor.reply.kind == "pause":
+        if not asks_again:
+            update["cursor"] = state.cursor.model_copy(update={"awaiting": "nothing"})
+        return "PAUSE"
+    return "FOLLOW_UP" if asks_again else "ASK_ITEM"
+
+
+def _owes_follow_up(state: InterviewState) -> bool:
+    """Whether a pause came between an unclear answer and its follow-up."""
+    cursor = state.cursor
+    return cursor.awaiting == "answer" and state.profile.response(item_id(cursor.item)) is not None
+
+
+def _open_question(state: InterviewState) -> str:
+    """As it was worded, without what was said before it."""
+    cursor = state.cursor
+    draft = state.drafts[cursor.item]
+    return draft.question if cursor.awaiting == "answer" else draft.follow_up
+
+
+def _acknowledged(state: InterviewState, item: int) -> str:
+    """What is said before an item's question; nothing before the first, and nothing after a welcome."""
+    cursor, before = state.cursor, state.last_line
+    if not cursor.item or (before and before.kind == "resumed"):
+        return ""
+    return acknowledgement(state.setup.seed, item, _tone(state))
+
+
+def _tone(state: InterviewState) -> Tone:
+    cursor = state.cursor
+    if not cursor.reply.answers:
+        return "open"
+    risk = state.risks.get(cursor.turn - 1)
+    flags = risk.flags if risk else RiskFlags()
+    grave = flags.suicidality_mentioned or flags.self_harm_ideation or flags.violence_risk
+    asked = state.profile.response(item_id(cursor.item))
+    return "gentle" if grave or (cursor.item == SELF_HARM_ITEM and asked and asked.score) else "plain"
+
+
+def _stored(state: InterviewState, patch: ProfilePatch) -> PatientProfile:
+    call = StoreSessionState(session_id=state.setup.session_id, patch=patch)
+    return store_session_state(call, state.profile)
 
 
 def risk_record(verdict: RiskVerdict) -> RiskRecord:
@@ -201,15 +320,6 @@ def risk_record(verdict: RiskVerdict) -> RiskRecord:
         spans=verdict.spans,
         flags=verdict.flags,
         degraded=verdict.degraded,
-    )
-
-
-def flags_by_score(item: int, score: ItemScore) -> RiskFlags:
-    """What a score signals by itself. Smoking alone signals nothing; an undetermined item 11 is no all-clear."""
-    present = score.score >= 1
-    return RiskFlags(
-        self_harm_ideation=item == 11 and (present or score.ambiguity >= UNDETERMINED_FROM),
-        substance_abuse_signal=item in (21, 23) and present,
     )
 
 
@@ -228,39 +338,4 @@ def stop_update(state: InterviewState, message: ReceivedMessage, verdict: RiskVe
         risks={cursor.turn: risk_record(verdict)},
         lines=[*heard, Line(turn=cursor.turn + 1, role="interviewer", kind="safety_script", text=script, at=_now())],
         cursor=cursor.model_copy(update={"turn": cursor.turn + 1, "awaiting": "nothing"}),
-    )
-
-
-def _answer(state: InterviewState) -> AnswerToScore:
-    item = state.cursor.item
-    lines = state.lines_of(item)
-    said = {kind: [line.text for line in lines if line.kind == kind] for kind in ("question", "follow_up", "answer")}
-    answers = said["answer"]
-    return AnswerToScore(
-        item=item,
-        question=said["question"][0],
-        answer=answers[0],
-        follow_up_question=said["follow_up"][0] if said["follow_up"] else None,
-        follow_up_answer=answers[1] if len(answers) > 1 else None,
-    )
-
-
-def _response(item: int, score: ItemScore) -> ItemResponse:
-    return ItemResponse(
-        item_id=item_id(item),
-        score=score.score,
-        ambiguity=score.ambiguity,
-        evidence_quotes=score.evidence_quotes,
-        confidence=score.confidence,
-    )
-
-
-def _record(result: AgentResult[ItemScore]) -> ScoreRecord:
-    return ScoreRecord(
-        engine=result.engine,
-        model=result.model,
-        prompt_version=result.prompt_version,
-        tries=result.tries,
-        failures=result.failures,
-        seconds=result.seconds,
     )

@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from agents.risk import RiskVerdict, Span, check_risk
+from agents.risk import RiskVerdict, Span
+from agents.risk.checker import MessageToCheck
 from errors import (
     CrosscutError,
     InputError,
@@ -36,10 +38,11 @@ from errors import (
 from graph.checkpoints import SealedSaver
 from graph.interview import InterviewAgents, ReceivedMessage, build_interview, stop_update
 from graph.safety import SafetyDesk
-from graph.state import InterviewState, Line, RiskRecord, ScoreRecord, Setup, first_state, plain
+from graph.state import AgentRecord, InterviewState, Line, RiskRecord, ScoreRecord, Setup, first_state, plain
 from instruments.profile import PatientProfile, RiskFlags, SessionMeta, SessionStatus
 from storage.database import Connection, Database, borrowed
-from storage.sessions import DiagnosticMode, Progress, Session, Sessions
+from storage.deletion import delete_session
+from storage.sessions import DiagnosticMode, Progress, Session, Sessions, lock_key
 from storage.spool import StopRecord
 from storage.turns import Turn, Turns
 
@@ -61,6 +64,8 @@ class View:
     lines: tuple[Line, ...]
     records: dict[int, ScoreRecord]
     risks: dict[int, RiskRecord]
+    wordings: dict[int, AgentRecord]
+    paused: bool
 
     @property
     def open(self) -> bool:
@@ -99,10 +104,16 @@ class InterviewRuntime:
         self._executor.shutdown()
 
     def start(
-        self, *, mode: DiagnosticMode = "diagnostic", persona: str | None = None, seed: int | None = None
+        self,
+        *,
+        mode: DiagnosticMode = "diagnostic",
+        persona: str | None = None,
+        seed: int | None = None,
+        origin: Literal["patient", "batch"] = "patient",
+        lifetime: timedelta | None = None,
     ) -> View:
         self._drain()
-        session = self.sessions.create(mode=mode, persona=persona)
+        session = self.sessions.create(mode=mode, persona=persona, origin=origin, lifetime=lifetime)
         return self._executor.submit(self._start, session, seed).result()
 
     def submit(
@@ -114,7 +125,7 @@ class InterviewRuntime:
         session, the lock or the database; what is refused for another reason has still been read and audited.
         """
         message = ReceivedMessage(session_id, expected_turn, message_id or uuid.uuid4().hex, text)
-        verdict = check_risk(text, item)
+        verdict = self._read(message, item)
         work = self._stop if verdict.level == "stop" else self._take
         return self._executor.submit(work, message, verdict).result()
 
@@ -141,7 +152,7 @@ class InterviewRuntime:
             return self.recover(session.id)
         if state.profile.session_status != session.status:  # killed after the checkpoint, before the row
             self.sessions.record_progress(session.id, _progress(state))
-        return _view(state)
+        return view_of(state)
 
     def recover(self, session_id: str) -> View:
         return self._executor.submit(self._recover_locked, session_id).result()
@@ -158,9 +169,24 @@ class InterviewRuntime:
             done.append(session_id)
         return done
 
+    def delete(self, session_id: str) -> tuple[str, ...]:
+        """Delete a session and its forks for good; the ids of all that went. Their content-free audit stays."""
+        self._drain()  # a stop that waits on disk belongs on the audit before the session goes
+        gone = delete_session(self._db, session_id)
+        self._desk.forget(gone)
+        return gone
+
+    def delete_expired(self) -> list[str]:
+        """Delete the sessions whose lifetime has passed: what a killed batch left behind."""
+        gone: list[str] = []
+        for session_id in self.sessions.expired():
+            with suppress(NotFoundError):  # somebody else was quicker
+                gone += self.delete(session_id)
+        return gone
+
     def _start(self, session: Session, seed: int | None) -> View:
         with self._locked(session.id) as lock:
-            return _view(self._begin(session, seed, lock))
+            return view_of(self._begin(session, seed, lock))
 
     def _take(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
         self._drain()
@@ -178,12 +204,15 @@ class InterviewRuntime:
             if not self.sessions.waits_for(session_id, expected, lock):
                 state = self._recovered(self.sessions.get(session_id), lock)
                 if not state.is_open or self._is_duplicate(session_id, message.message_id, expected, state):
-                    self._audit_refused(message, check_risk(message.text, state.cursor.item), "closed or known")
-                    return _view(state)
+                    self._audit_refused(message, self._read(message, state.cursor.item), "closed or known")
+                    return view_of(state)
             turn = self.turns.add(session_id, expected, message.message_id, message.text)
             if turn.turn != expected:  # this message was taken before, as another turn
-                return _view(self._recovered(self.sessions.get(session_id), lock))
-            return _view(self._resume(turn, lock))
+                return view_of(self._recovered(self.sessions.get(session_id), lock))
+            return view_of(self._resume(turn, lock))
+
+    def _read(self, message: ReceivedMessage, item: int) -> RiskVerdict:
+        return self._agents.risk.read(MessageToCheck(text=message.text, item=item, message_id=message.message_id))
 
     def _audit_refused(self, message: ReceivedMessage, verdict: RiskVerdict, reason: str) -> None:
         with suppress(NotFoundError):  # no session, hence no key and nothing to audit
@@ -194,7 +223,7 @@ class InterviewRuntime:
         try:
             self._drain()
             with self._locked(message.session_id, wait=True) as lock:
-                return _view(self._stopped(message, verdict, lock))
+                return view_of(self._stopped(message, verdict, lock))
         except StorageError as error:
             log.critical("a safety stop could not be entered: %s", type(error).__name__)
             try:
@@ -270,7 +299,7 @@ class InterviewRuntime:
 
     def _recover_locked(self, session_id: str) -> View:
         with self._locked(session_id) as lock:
-            return _view(self._recovered(self.sessions.get(session_id), lock))
+            return view_of(self._recovered(self.sessions.get(session_id), lock))
 
     def _recovered(self, session: Session, lock: Connection) -> InterviewState:
         state, waits = self._load(session.id)
@@ -278,6 +307,8 @@ class InterviewRuntime:
             return self._begin(session, None, lock)
         if not waits:
             state = self._invoke(session.id, None, lock)
+        elif session.next_turn != state.cursor.turn:  # killed after the checkpoint, before the row
+            self.sessions.record_progress(session.id, _progress(state), lock)
         while (turn := self._pending_turn(session.id, state)) is not None:
             state = self._resume(turn, lock)
         return state
@@ -319,7 +350,7 @@ class InterviewRuntime:
 
         A stop waits for the turn before it; it does not wait long for a database that is gone.
         """
-        key = int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:8], signed=True)
+        key = lock_key(session_id)
         with borrowed(self._db.locks, _STOP_PATIENCE_SECONDS if wait else None) as connection:
             if wait:
                 connection.execute("SELECT pg_advisory_lock(%s)", (key,))
@@ -351,7 +382,7 @@ def _progress(state: InterviewState) -> Progress:
     )
 
 
-def _view(state: InterviewState) -> View:
+def view_of(state: InterviewState) -> View:
     transcript = tuple(line.transcribed() for line in state.lines)
     return View(
         session_id=state.setup.session_id,
@@ -361,4 +392,6 @@ def _view(state: InterviewState) -> View:
         lines=tuple(state.lines),
         records=state.records,
         risks=state.risks,
+        wordings=state.wordings,
+        paused=state.cursor.paused,
     )

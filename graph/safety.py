@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -53,6 +54,11 @@ class SafetyDesk:
                 degraded=verdict.degraded,
             )
         )
+
+    def forget(self, session_ids: Collection[str]) -> None:
+        """Let go of what is kept of deleted sessions outside of the database: their keys, and stops put meanwhile."""
+        self._audit_key.cache_clear()
+        self.spool.discard(session_ids)
 
     def _entry(self, message: ReceivedMessage, verdict: RiskVerdict) -> dict[str, object]:
         key = self._audit_key(message.session_id)

@@ -16,14 +16,25 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from agents.contract import Failure
 from agents.interviewer import Draft
+from agents.replies import Reply
 from agents.risk import Level, Span
 from errors import StorageError
-from instruments.profile import PatientProfile, RiskFlags, Role, SessionStatus, Timestamp, TranscriptLine
+from instruments.level1 import Score
+from instruments.profile import (
+    Ambiguity,
+    PatientProfile,
+    RiskFlags,
+    Role,
+    SessionStatus,
+    Timestamp,
+    TranscriptLine,
+)
 from storage.sessions import DiagnosticMode
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
-LineKind = Literal["intro", "question", "follow_up", "answer", "closing", "safety_script"]
+LineKind = Literal["intro", "question", "follow_up", "answer", "aside", "pause", "resumed", "closing", "safety_script"]
+"""An `aside` is what a patient says that answers nothing: "skip", "what do you mean?", "can we stop?"."""
 
 
 class _Frozen(BaseModel):
@@ -39,11 +50,16 @@ class Setup(_Frozen):
 
 
 class Cursor(_Frozen):
-    """Where the conversation stands. `turn` is the number that the patient's next message will have."""
+    """Where the conversation stands. `turn` is the number that the patient's next message will have.
+
+    `awaiting` is the open question of `item`; a pause leaves it as it is. `reply` is what the last message was.
+    """
 
     turn: int = 1
     item: int = 0
     awaiting: Literal["nothing", "answer", "follow_up"] = "nothing"
+    paused: bool = False
+    reply: Reply = Reply("answer", answers=True)
 
 
 class Line(_Frozen):
@@ -70,8 +86,8 @@ class RiskRecord(_Frozen):
     degraded: bool = False
 
 
-class ScoreRecord(_Frozen):
-    """How an item's score came about."""
+class AgentRecord(_Frozen):
+    """Which engine made something, and what went wrong before."""
 
     engine: Literal["llm", "rules"]
     model: str | None
@@ -81,12 +97,28 @@ class ScoreRecord(_Frozen):
     seconds: float = Field(ge=0)
 
 
+class SecondOpinion(_Frozen):
+    """What the rules say of an answer that a model scored; where they disagree, the ambiguity was raised."""
+
+    score: Score
+    ambiguity: Ambiguity
+    disagrees: bool
+
+
+class ScoreRecord(AgentRecord):
+    """How an item's score came about. `unanswered`: nobody scored it, since the reply was no answer."""
+
+    second_opinion: SecondOpinion | None = None
+    unanswered: bool = False
+
+
 class InterviewUpdate(TypedDict, total=False):
     """What nodes may write. New drafts, records and lines join the ones there are."""
 
     profile: PatientProfile
     cursor: Cursor
     drafts: dict[int, Draft]
+    wordings: dict[int, AgentRecord]
     records: dict[int, ScoreRecord]
     risks: dict[int, RiskRecord]
     lines: list[Line]
@@ -117,16 +149,22 @@ class StoredState(TypedDict):
     profile: Plain
     cursor: Plain
     drafts: Annotated[Plain, _merge]
+    wordings: Annotated[Plain, _merge]
     records: Annotated[Plain, _merge]
     risks: Annotated[Plain, _merge]
     lines: Annotated[list[Plain], _extend]
 
 
-MIGRATIONS: dict[int, Callable[[Plain], Plain]] = {}
+def _with_wordings(values: Plain) -> Plain:
+    return {"wordings": {}, **values, "state_version": 2}
+
+
+MIGRATIONS: dict[int, Callable[[Plain], Plain]] = {1: _with_wordings}
 """From a state version to the next; a checkpoint of an older Crosscut is carried over when it is read."""
 
 _UPDATE: TypeAdapter[InterviewUpdate] = TypeAdapter(InterviewUpdate)
 _DRAFTS: TypeAdapter[dict[int, Draft]] = TypeAdapter(dict[int, Draft])
+_WORDINGS: TypeAdapter[dict[int, AgentRecord]] = TypeAdapter(dict[int, AgentRecord])
 _RECORDS: TypeAdapter[dict[int, ScoreRecord]] = TypeAdapter(dict[int, ScoreRecord])
 _RISKS: TypeAdapter[dict[int, RiskRecord]] = TypeAdapter(dict[int, RiskRecord])
 _LINES: TypeAdapter[list[Line]] = TypeAdapter(list[Line])
@@ -156,6 +194,11 @@ class InterviewState:
         return self._valid("drafts", _DRAFTS.validate_python)
 
     @cached_property
+    def wordings(self) -> dict[int, AgentRecord]:
+        """Who worded each item."""
+        return self._valid("wordings", _WORDINGS.validate_python)
+
+    @cached_property
     def records(self) -> dict[int, ScoreRecord]:
         return self._valid("records", _RECORDS.validate_python)
 
@@ -173,9 +216,9 @@ class InterviewState:
         return self.profile.session_status is SessionStatus.ACTIVE
 
     @property
-    def last_words(self) -> str:
+    def last_line(self) -> Line | None:
         """What was said last, without looking at the rest."""
-        return self._valid("lines", lambda lines: Line.model_validate(lines[-1]).text if lines else "")
+        return self._valid("lines", lambda lines: Line.model_validate(lines[-1]) if lines else None)
 
     def lines_of(self, item: int) -> list[Line]:
         """What was said about one item, without looking at the rest."""
@@ -202,5 +245,7 @@ def plain(update: InterviewUpdate) -> Plain:
 
 
 def first_state(setup: Setup, profile: PatientProfile) -> Plain:
-    begun = plain(InterviewUpdate(profile=profile, cursor=Cursor(), drafts={}, records={}, risks={}, lines=[]))
+    begun = plain(
+        InterviewUpdate(profile=profile, cursor=Cursor(), drafts={}, wordings={}, records={}, risks={}, lines=[])
+    )
     return {"state_version": STATE_VERSION, "setup": setup.model_dump(mode="json"), **begun}

@@ -98,6 +98,19 @@ class PatientProfile(Wire):
     def response(self, identifier: str) -> ItemResponse | None:
         return next((r for r in self.item_responses if r.item_id == identifier), None)
 
+    @property
+    def undetermined_domains(self) -> tuple[str, ...]:
+        """Domains whose aggregate rests on an item that is not determined, so that it must be shown as such."""
+        unclear = {r.item_id for r in self.item_responses if r.undetermined}
+        return tuple(d.name for d in level1().domains if any(item.id in unclear for item in d.items))
+
+    def with_follow_up_needed(self, *identifiers: str) -> PatientProfile:
+        """Mark items to be clarified in person."""
+        needed = tuple(sorted({*self.question_state.follow_ups_needed, *identifiers}))
+        return self.model_copy(
+            update={"question_state": self.question_state.model_copy(update={"follow_ups_needed": needed})}
+        )
+
     def with_response(self, response: ItemResponse, *, needs_follow_up: bool, settled: bool) -> PatientProfile:
         """Record or replace an item's response; `settled` moves the item from pending to completed."""
         others = [r for r in self.item_responses if r.item_id != response.item_id]

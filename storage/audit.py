@@ -14,6 +14,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from errors import NotFoundError
 from storage.database import Connection, Database
 from storage.snapshots import canonical_json
 
@@ -46,10 +47,13 @@ class Audit:
 
         Gives the transaction's connection for what belongs to the same moment, or None when all was there already. An
         entry that need not be durable does not wait for the disk: the last ones may be lost with the whole server.
+        A session that was deleted meanwhile is not found: the chain of a deleted session ends with its deletion.
         """
         with self._db.transaction() as connection:
-            _lock(connection, session_id, durable=durable)
+            lock_chain(connection, session_id, durable=durable)
             last = _last(connection, session_id, key)
+            if not last["exists"]:
+                raise NotFoundError(f"there is no session {session_id!r} any more.")
             if last["known"]:
                 yield None
                 return
@@ -77,11 +81,12 @@ class Audit:
 
 def append_within(connection: Connection, session_id: str, entry: dict[str, Any]) -> int:
     """Append inside the caller's transaction, one writer a session at a time."""
-    _lock(connection, session_id)
+    lock_chain(connection, session_id)
     return _insert(connection, session_id, entry, _last(connection, session_id, ""))
 
 
-def _lock(connection: Connection, session_id: str, *, durable: bool = True) -> None:
+def lock_chain(connection: Connection, session_id: str, *, durable: bool = True) -> None:
+    """Until the transaction ends, nobody else adds to this session's audit."""
     connection.execute(
         "SELECT set_config('synchronous_commit', %s, true), pg_advisory_xact_lock(hashtextextended('audit:' || %s, 0))",
         ("on" if durable else "off", session_id),
@@ -89,14 +94,15 @@ def _lock(connection: Connection, session_id: str, *, durable: bool = True) -> N
 
 
 def _last(connection: Connection, session_id: str, key: str) -> dict[str, Any]:
-    """The end of the session's chain, and whether an entry with this key is in it."""
+    """The end of the session's chain, whether an entry with this key is in it, and whether there is such a session."""
     row = connection.execute(
         """
         SELECT coalesce(max(seq), 0) AS seq, (array_agg(hash ORDER BY seq DESC))[1] AS hash,
-               coalesce(bool_or(entry ->> 'key' = %s), false) AS known
+               coalesce(bool_or(entry ->> 'key' = %s), false) AS known,
+               EXISTS (SELECT FROM sessions WHERE id = %s) AS exists
         FROM audit WHERE session_id = %s
         """,
-        (key, session_id),
+        (key, session_id, session_id),
     ).fetchone()
     assert row is not None  # noqa: S101  # an aggregate always has a row
     return row

@@ -18,9 +18,10 @@ Connection = psycopg.Connection[DictRow]
 Pool = ConnectionPool[Connection]
 
 _CHECKOUT_SECONDS = 5.0
+_NO_WAIT = "-c synchronous_commit=off"
 
 
-def make_pool(url: str, name: str, size: int, options: str = "") -> Pool:
+def make_pool(url: str, name: str, size: int, options: str = "", *, tested: bool = True) -> Pool:
     """A pool that tests each connection before lending it: backends killed meanwhile cost nobody a turn."""
     return ConnectionPool(
         url,
@@ -29,7 +30,7 @@ def make_pool(url: str, name: str, size: int, options: str = "") -> Pool:
         max_size=size,
         open=False,
         timeout=_CHECKOUT_SECONDS,
-        check=ConnectionPool.check_connection,
+        check=ConnectionPool.check_connection if tested else None,
         connection_class=psycopg.Connection[DictRow],
         kwargs={
             "autocommit": True,
@@ -44,14 +45,15 @@ def make_pool(url: str, name: str, size: int, options: str = "") -> Pool:
 class Database:
     """`pool` serves rows and checkpoints; `locks` is apart, since a turn holds its lock while it needs the other.
 
-    What is written over `locks` does not wait for the disk: only what can be derived again belongs there.
+    What is written over `locks` does not wait for the disk: only what can be derived again belongs there. An
+    `expendable` one never waits for the disk and does not test connections: for sessions that a file can bring back.
     """
 
-    def __init__(self, url: str, vault: Vault, *, size: int = 8) -> None:
+    def __init__(self, url: str, vault: Vault, *, size: int = 8, expendable: bool = False) -> None:
         self.url = url
         self.vault = vault
-        self.pool = make_pool(url, "crosscut", size)
-        self.locks = make_pool(url, "crosscut-locks", size, "-c synchronous_commit=off")
+        self.pool = make_pool(url, "crosscut", size, _NO_WAIT if expendable else "", tested=not expendable)
+        self.locks = make_pool(url, "crosscut-locks", size, _NO_WAIT, tested=not expendable)
 
     def __enter__(self) -> Database:
         self.pool.open()
@@ -83,6 +85,11 @@ class Database:
     def run(self, sql: str, *args: Any) -> int:
         with self.connection() as connection:
             return connection.execute(sql, args).rowcount
+
+
+def is_of_database(error: BaseException) -> bool:
+    """Whether something failed because of the database, even where LangGraph asked it and not a repository."""
+    return isinstance(error, psycopg.Error)
 
 
 @contextmanager

@@ -129,10 +129,16 @@ class Notices:
 
 
 def add_within(connection: Connection, session_id: str, kind: NoticeKind, turn: int | None = None) -> bool:
-    """Add inside the caller's transaction: what happened and the wish to tell it are committed together."""
+    """Add inside the caller's transaction: what happened and the wish to tell it are committed together.
+
+    Only a patient's own session asks for attention: nobody is in danger in a fork or in a batch of prepared answers.
+    """
     added = connection.execute(
-        "INSERT INTO notices (session_id, kind, turn) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-        (session_id, kind, turn),
+        """
+        INSERT INTO notices (session_id, kind, turn)
+        SELECT id, %s, %s FROM sessions WHERE id = %s AND origin = 'patient' ON CONFLICT DO NOTHING
+        """,
+        (kind, turn, session_id),
     )
     return added.rowcount == 1
 

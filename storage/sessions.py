@@ -1,17 +1,23 @@
-"""Sessions: who is being interviewed, how far it got, and the key of its audit."""
+"""Sessions: who is being interviewed, where the session comes from, how far it got, and the key of its audit."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from errors import NotFoundError
 from storage.database import Connection, Database, Row
 
 DiagnosticMode = Literal["screening", "categorical", "diagnostic"]
+Origin = Literal["patient", "fork", "batch"]
+"""A person's own session (or a persona's); a copy of one from a checkpoint on; a line of prepared answers."""
+
+_PATIENTS: tuple[Origin, ...] = ("patient",)
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,10 @@ class Session:
     persona: str | None
     created_at: datetime
     updated_at: datetime
+    origin: Origin = "patient"
+    parent_id: str | None = None
+    parent_checkpoint: str | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -41,21 +51,71 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def create(self, *, mode: DiagnosticMode = "diagnostic", persona: str | None = None) -> Session:
-        identifier = secrets.token_urlsafe(16)
-        key = self._db.vault.seal(os.urandom(32), _key_aad(identifier))
+    def create(
+        self,
+        *,
+        mode: DiagnosticMode = "diagnostic",
+        persona: str | None = None,
+        origin: Literal["patient", "batch"] = "patient",
+        lifetime: timedelta | None = None,
+    ) -> Session:
+        """With a `lifetime`, whoever looks for expired sessions after it deletes what is left of this one."""
+        identifier, key = self._new()
         self._db.run(
-            "INSERT INTO sessions (id, status, mode, persona, audit_key) VALUES (%s, 'active', %s, %s, %s)",
-            identifier, mode, persona, key,
+            """
+            INSERT INTO sessions (id, status, mode, persona, audit_key, origin, expires_at)
+            VALUES (%s, 'active', %s, %s, %s, %s, now() + %s::interval)
+            """,
+            identifier, mode, persona, key, origin, lifetime,
         )  # fmt: skip
         return self.get(identifier)
+
+    def fork_within(self, connection: Connection, parent: Session, checkpoint: str) -> str:
+        """A session for a copy of `parent`, in the caller's transaction; a parent being deleted is not found."""
+        identifier, key = self._new()
+        made = connection.execute(
+            """
+            INSERT INTO sessions (id, status, mode, persona, audit_key, origin, parent_id, parent_checkpoint)
+            SELECT %s, 'active', mode, persona, %s, 'fork', id, %s FROM sessions WHERE id = %s FOR KEY SHARE
+            """,
+            (identifier, key, checkpoint, parent.id),
+        )
+        if not made.rowcount:
+            raise NotFoundError(f"there is no session {parent.id!r} any more.")
+        return identifier
+
+    def _new(self) -> tuple[str, bytes]:
+        """An identifier, and the sealed key of its audit."""
+        identifier = secrets.token_urlsafe(16)
+        while identifier.startswith("-"):  # which a command line would take for an option
+            identifier = secrets.token_urlsafe(16)
+        return identifier, self._db.vault.seal(os.urandom(32), _key_aad(identifier))
 
     def get(self, identifier: str) -> Session:
         return _session(self._row(identifier))
 
-    def newest(self, limit: int = 200) -> list[Session]:
-        rows = self._db.all("SELECT * FROM sessions ORDER BY created_at DESC LIMIT %s", limit)
+    def newest(self, limit: int = 200, *, origins: Collection[Origin] = _PATIENTS) -> list[Session]:
+        rows = self._db.all(
+            "SELECT * FROM sessions WHERE origin = ANY(%s) ORDER BY created_at DESC LIMIT %s", list(origins), limit
+        )
         return [_session(row) for row in rows]
+
+    def expired(self) -> list[str]:
+        return [row["id"] for row in self._db.all("SELECT id FROM sessions WHERE expires_at <= now()")]
+
+    def forks_of(self, identifier: str) -> list[str]:
+        """Its forks and theirs."""
+        rows = self._db.all(
+            """
+            WITH RECURSIVE forks AS (
+                SELECT id FROM sessions WHERE parent_id = %s
+                UNION ALL SELECT s.id FROM sessions s JOIN forks ON s.parent_id = forks.id
+            )
+            SELECT id FROM forks
+            """,
+            identifier,
+        )
+        return [row["id"] for row in rows]
 
     def record_progress(self, identifier: str, progress: Progress, lock: Connection | None = None) -> None:
         """The row that lists see; the checkpoint stays the truth. A closed session is never reopened by a late writer;
@@ -77,9 +137,17 @@ class Sessions:
             connection.execute(statement, values)
 
     def waits_for(self, identifier: str, turn: int, lock: Connection) -> bool:
-        """Whether the conversation was left waiting for just this turn, so that there is nothing to recover."""
+        """Whether the conversation was left waiting for just this turn, so that there is nothing to recover.
+
+        This row may be behind the checkpoint, when a process was killed between the two. The ledger is not: a turn
+        that it holds may have been answered already, and resuming with it would answer the next one.
+        """
         row = lock.execute(
-            "SELECT 1 FROM sessions WHERE id = %s AND status = 'active' AND next_turn = %s", (identifier, turn)
+            """
+            SELECT FROM sessions s WHERE id = %s AND status = 'active' AND next_turn = %s
+            AND NOT EXISTS (SELECT FROM turns WHERE session_id = s.id AND turn = s.next_turn)
+            """,
+            (identifier, turn),
         ).fetchone()
         return row is not None
 
@@ -101,6 +169,11 @@ class Sessions:
         if row is None:
             raise NotFoundError(f"there is no session {identifier!r}: `crosscut sessions` lists them.")
         return row
+
+
+def lock_key(identifier: str) -> int:
+    """The number of the advisory lock that whoever changes a session holds."""
+    return int.from_bytes(hashlib.sha256(identifier.encode()).digest()[:8], signed=True)
 
 
 def _key_aad(identifier: str) -> str:

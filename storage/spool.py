@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -108,6 +108,19 @@ class Spool:
         if broken:
             raise SealError(_damage(broken, self._folder / "damaged"))
         return applied
+
+    def discard(self, session_ids: Collection[str]) -> int:
+        """Remove the stops of deleted sessions, and say how many there were."""
+        removed = 0
+        if self.empty:
+            return removed
+        with self._lock():
+            for name in self._names():
+                record = self._open_or_set_aside(name)
+                if record is not None and record.session_id in session_ids:
+                    self._remove(name)
+                    removed += 1
+        return removed
 
     def _names(self) -> list[str]:
         with self._usable(), suppress(FileNotFoundError), os.scandir(self._folder) as entries:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from errors import StaleTurn
-from storage.database import Database, Row
+from storage.database import Connection, Database, Row
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,19 @@ class Turns:
     def of_session(self, session_id: str) -> list[Turn]:
         rows = self._db.all("SELECT * FROM turns WHERE session_id = %s ORDER BY turn", session_id)
         return [self._turn(row) for row in rows]
+
+    def copy_within(self, connection: Connection, source: str, target: str, before: int) -> None:
+        """Give another session the turns before one, in the caller's transaction; each is sealed for its new place."""
+        rows = connection.execute(
+            "SELECT * FROM turns WHERE session_id = %s AND turn < %s", (source, before)
+        ).fetchall()
+        copies = [
+            (target, t.turn, t.message_id, self._db.vault.seal_text(t.text, _aad(target, t.turn)), t.received_at)
+            for t in map(self._turn, rows)
+        ]
+        connection.cursor().executemany(
+            "INSERT INTO turns (session_id, turn, message_id, text, received_at) VALUES (%s, %s, %s, %s, %s)", copies
+        )
 
     def _find(self, condition: str, session_id: str, value: int | str) -> Turn | None:
         row = self._db.one(f"SELECT * FROM turns WHERE session_id = %s AND {condition}", session_id, value)  # noqa: S608

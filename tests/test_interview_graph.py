@@ -46,11 +46,16 @@ def test_the_drawn_graph_is_the_declared_one(edges: Edges) -> None:
 def test_scoring_cannot_be_reached_without_the_risk_check(edges: Edges) -> None:
     assert "SCORE_ITEM" in _reachable(edges, "__start__")
     reached = _reachable(edges, "__start__", without="RISK_CHECK")
-    assert reached & {"SCORE_ITEM", "FOLLOW_UP", "REPORT", "DRAFT"} == set()
+    assert reached == {"INTRO", "ASK_ITEM", "SAFETY_STOP", "__end__"}
 
 
 def test_asking_leads_to_the_risk_check_and_nowhere_else(edges: Edges) -> None:
-    assert edges["ASK_ITEM"] == edges["FOLLOW_UP"] == {"RISK_CHECK"}
+    assert edges["ASK_ITEM"] == edges["FOLLOW_UP"] == edges["PAUSE"] == {"RISK_CHECK"}
+
+
+def test_a_return_after_a_pause_goes_on_asking_and_scores_nothing(edges: Edges) -> None:
+    assert edges["RESUME"] == {"RISK_CHECK", "ASK_ITEM", "FOLLOW_UP"}
+    assert {name for name, targets in edges.items() if "RESUME" in targets} == {"RISK_CHECK"}
 
 
 def test_a_safety_stop_reaches_only_the_end(edges: Edges) -> None:
@@ -97,3 +102,12 @@ def test_a_node_that_goes_elsewhere_or_nowhere_is_caught() -> None:
 @pytest.mark.parametrize("status", [SessionStatus.COMPLETED, SessionStatus.TERMINATED])
 def test_nothing_runs_on_a_closed_session(status: SessionStatus) -> None:
     assert _Wayward().elsewhere(_state(status)) == Command()
+
+
+def test_a_state_of_the_first_version_is_carried_over() -> None:
+    """A session that was begun before wordings, replies and pauses were recorded goes on."""
+    stored = {name: value for name, value in _state(SessionStatus.ACTIVE).items() if name != "wordings"}
+    stored |= {"state_version": 1, "cursor": {"turn": 4, "item": 3, "awaiting": "answer"}}
+    state = InterviewState(stored)
+    assert state.wordings == {}
+    assert (state.cursor.turn, state.cursor.paused, state.cursor.reply.kind) == (4, False, "answer")

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import prompts
-from agents.prompts import DATA_NOTICE, Data, PromptError, as_data, load_prompt, parse_prompt
+from agents.prompts import (
+    DATA_NOTICE,
+    Data,
+    PromptError,
+    PromptLibrary,
+    as_data,
+    load_prompt,
+    parse_prompt,
+    prompt_names,
+)
+from graph.assembly import build_runtime
+from settings import Settings
+from storage.database import Database
+from tests.gateway import Gateway
 
 
 def file(
@@ -124,10 +139,118 @@ def test_our_own_prompts_load(name: str, variables: frozenset[str], data: frozen
 
 
 def test_every_prompt_file_loads() -> None:
-    names = [path.stem for path in Path(prompts.__path__[0]).glob("*.md")]
-    assert {"interviewer", "scorer"} <= set(names)
-    for name in names:
+    assert {"interviewer", "scorer", "diagnostician", "judge", "risk"} <= set(prompt_names())
+    for name in prompt_names():
         assert load_prompt(name).version
+
+
+# ---- the product's rules, line by line ----
+
+RULES = tomllib.loads((Path(__file__).parent / "data" / "prompt_rules.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_prompt_has_every_rule_of_the_requirements_and_their_structure(name: str) -> None:
+    system = load_prompt(name).system
+    words = " ".join(system.split())
+    missing = [rule for rule, line in RULES[name]["rules"] if line not in words]
+    assert missing == []
+    found = [words.find(f" {section} ") for section in RULES[name]["sections"]]
+    assert -1 not in found
+    assert found == sorted(found), "the sections keep their order"
+
+
+def test_every_agent_of_the_requirements_has_its_prompt_mapped() -> None:
+    assert set(RULES) == set(prompt_names())
+
+
+# ---- a deployment's own wording ----
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def _own(name: str, **changes: str) -> bytes:
+    text = (Path(prompts.__path__[0]) / f"{name}.md").read_text("utf-8")
+    text = re.sub(r'version = ".*"', 'version = "clinic-3"', text, count=1)
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text.encode()
+
+
+def test_a_file_in_the_folder_takes_the_place_of_ours_with_its_own_version(folder: Path) -> None:
+    (folder / "scorer.md").write_bytes(_own("scorer", symptoms="complaints"))
+    library = PromptLibrary(folder)
+    assert library.get("scorer").version == "clinic-3"
+    assert "You score complaints" in library.get("scorer").system
+    assert library.get("interviewer") == load_prompt("interviewer")
+    assert PromptLibrary().get("scorer") == load_prompt("scorer")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "scorer",
+            _own("scorer", **{'"question", ': "", "Question asked: {{question}}": ""}),
+            "lacks variable 'question'",
+        ),
+        (
+            "scorer",
+            _own("scorer", **{'variables = ["item_text"': 'variables = ["mood", "item_text"', "Item: ": "{{mood}} "}),
+            "has the unknown variable 'mood'",
+        ),
+        (
+            "scorer",
+            _own("scorer", **{'data = ["answer", "follow_up_answer"]': 'data = ["answer"]'}),
+            "must list as data the variable 'follow_up_answer'",
+        ),
+        ("scorer", _own("scorer", **{"clinic-3": load_prompt("scorer").version}), "must state a version of its own"),
+        ("scorer", _own("scorer", **{"{{question}}": "(left out)"}), "declares but does not use 'question'"),
+        ("scorer", b"hello", "must have front matter"),
+        ("scorer", b"\xff\xfe", "is not UTF-8"),
+        ("scorre", _own("scorer"), "takes no prompt's place; there are 'diagnostician', 'interviewer'"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_at_load(folder: Path, name: str, content: bytes, message: str) -> None:
+    (folder / f"{name}.md").write_bytes(content)
+    with pytest.raises(PromptError, match=re.escape(message)):
+        PromptLibrary(folder)
+
+
+def test_a_folder_that_is_not_there_is_an_error(folder: Path) -> None:
+    with pytest.raises(PromptError, match=r"CROSSCUT_PROMPTS names '.*/nowhere', which is not a folder"):
+        PromptLibrary(folder / "nowhere")
+
+
+def test_a_deployments_prompt_is_what_the_model_gets_and_what_the_session_records(
+    folder: Path, settings: Settings, database: Database, gate: Gateway
+) -> None:
+    for name in ("interviewer", "scorer", "risk"):
+        own = _own(name).replace(b"# system\n", b"# system\n\nHouse rules of our clinic.\n", 1)
+        (folder / f"{name}.md").write_bytes(own)
+    model: dict[str, Any] = dict.fromkeys(("model_interviewer", "model_scorer", "model_risk"), "openai/gpt-4.1")
+    own_settings = Settings(
+        _env_file=None,
+        crosscut_home=settings.crosscut_home,
+        crosscut_prompts=folder,
+        gateway_base_url=gate.base_url,
+        gateway_api_key="k",
+        model_tries=1,
+        **model,
+    )
+    runtime = build_runtime(own_settings, database)
+    view = runtime.submit(runtime.start().session_id, "9 days", expected_turn=1)
+    runtime.close()
+    sent = {r.body["response_format"]["json_schema"]["name"]: r.message("system") for r in gate.requests}
+    assert set(sent) == {"Draft", "ItemScore", "ModelOpinion"}
+    assert all(text.startswith("House rules of our clinic.") for text in sent.values())
+    versions = view.profile.session_meta.prompt_version
+    assert all(f"{name}@clinic-3+" in versions for name in ("interviewer", "scorer", "risk"))
+    assert view.records[1].prompt_version == "clinic-3"
 
 
 def test_the_interviewer_is_given_nothing_that_grows_with_the_interview() -> None:

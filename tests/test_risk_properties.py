@@ -15,6 +15,7 @@ from agents.risk import Level, RiskVerdict, check_risk
 from agents.risk.verdict import RANK
 
 TUNING = Path(__file__).parent / "data" / "risk_tune.jsonl"
+EVERY = 31  # of the turns, so that thirty changes of form take seconds and not minutes
 NEUTRAL = (
     "The weather has been mild.",
     "I had toast for breakfast.",
@@ -37,8 +38,9 @@ def rows() -> tuple[dict[str, Any], ...]:
 
 def in_plain_words() -> list[dict[str, Any]]:
     """The English turns that are not about spelling: changing the form of a disguise may undo it."""
-    skipped = ("adversarial", "adversarial_spelling", "unreadable", "other_language", "injection")
-    return [row for row in rows() if row["category"] not in skipped and row["level"] != "none"]
+    about_form = ("adversarial", "spelling", "disguised", "unreadable", "language", "injection", "shorthand", "leet")
+    plain = [row for row in rows() if row["level"] != "none" and not any(w in row["category"] for w in about_form)]
+    return plain[::EVERY]
 
 
 def level(text: str, row: dict[str, Any]) -> Level:

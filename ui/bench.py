@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from threading import Thread
 
 import streamlit as st
 
+from agents.risk import warm_up
 from graph.assembly import Workbench, open_workbench
 from settings import load_settings
 
@@ -17,5 +19,6 @@ def workbench() -> Workbench:
 @st.cache_resource(show_spinner="Opening the workbench …")
 def _opened() -> tuple[Workbench, ExitStack]:
     """Opened once and kept until the process ends. The stack is kept too: dropping it would close everything."""
+    Thread(target=warm_up, name="risk-warm-up", daemon=True).start()
     stack = ExitStack()
     return stack.enter_context(open_workbench(load_settings())), stack

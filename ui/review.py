@@ -6,6 +6,8 @@ import streamlit as st
 
 from errors import NotFoundError
 from graph.runtime import View
+from graph.state import ScoreRecord
+from instruments.level1 import item_id, item_number
 from instruments.profile import RiskFlags, SessionStatus
 from storage.notices import Notices
 from ui.bench import workbench
@@ -26,6 +28,7 @@ def show(session_id: str) -> None:
         st.error("This session was stopped for safety. The patient saw the safety script and nothing after it.")
     _show_flags(view)
     _show_acknowledgement(session_id)
+    _show_open_points(view)
     with st.expander("Transcript"):
         for line in view.lines:
             with st.chat_message(line.role):
@@ -45,6 +48,43 @@ def _show_flags(view: View) -> None:
             degraded = ", model unavailable" if record.degraded else ""
             st.caption(f"Turn {turn}: {record.level}, rule {record.rule}{degraded}")
             st.text(f"“{words or texts.get(turn, '')}”", width="stretch")
+
+
+def _show_open_points(view: View) -> None:
+    points = open_points(view)
+    if points:
+        st.subheader("Clarify in person")
+        st.markdown("\n".join(f"- {point}" for point in points))
+
+
+def open_points(view: View) -> list[str]:
+    """Each item that is left open, and why."""
+    found = [f"{identifier}: {_why_open(view, identifier)}" for identifier in open_items(view)]
+    return ["The patient has paused the interview.", *found] if view.paused else found
+
+
+def open_items(view: View) -> list[str]:
+    disagreed = {item_id(item) for item, record in view.records.items() if _disagreement(record)}
+    return sorted({*view.profile.question_state.follow_ups_needed, *disagreed})
+
+
+def _why_open(view: View, identifier: str) -> str:
+    response, record = view.profile.response(identifier), view.records.get(item_number(identifier))
+    if response is None or record is None:
+        return "not answered yet"
+    if record.unanswered:
+        return "no answer was given"
+    if (rules := _disagreement(record)) is not None:
+        return f"the model scored {response.score}, the rules {rules}"
+    if response.undetermined:
+        return f"not determined (best fit {response.score})"
+    return f"unclear (score {response.score}, ambiguity {response.ambiguity}), or taken up again by the patient later"
+
+
+def _disagreement(record: ScoreRecord) -> int | None:
+    """The rules' score, where it is far from the model's."""
+    opinion = record.second_opinion
+    return opinion.score if opinion and opinion.disagrees else None
 
 
 def flag_names(flags: RiskFlags) -> list[str]:

@@ -79,9 +79,10 @@ def _close(**_: Any) -> None:
 
 @celery.task(name="crosscut.sweep")
 def sweep() -> int:
-    """Finish the turns that a killed process left in the ledger."""
+    """Finish the turns that a killed process left in the ledger; delete what a killed batch left behind."""
     if _process.runtime is None:
         raise ServiceError("the sweep runs in a worker process only")
+    _process.runtime.delete_expired()
     return len(_process.runtime.recover_all())
 
 

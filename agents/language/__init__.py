@@ -2,10 +2,11 @@
 
 `read(text)` normalises for reading only; every span found in a reading maps back to the original text.
 `clauses(text)` splits it. `compile_patterns` and `Scanner` look for the cue tables' small pattern language.
-`is_readable` tells whether a text is English at all.
+`frequencies(text)` reads how often, as days of the last fourteen. `is_readable` tells whether a text is English at all.
 """
 
 from agents.language.clauses import Clause, clauses
+from agents.language.frequency import WINDOW_DAYS, Frequency, frequencies
 from agents.language.matching import Found, Patterns, Scanner, Words, compile_patterns
 from agents.language.patterns import BOUNDARY
 from agents.language.readable import is_readable
@@ -13,14 +14,17 @@ from agents.language.reading import Reading, read
 
 __all__ = [
     "BOUNDARY",
+    "WINDOW_DAYS",
     "Clause",
     "Found",
+    "Frequency",
     "Patterns",
     "Reading",
     "Scanner",
     "Words",
     "clauses",
     "compile_patterns",
+    "frequencies",
     "is_readable",
     "read",
 ]

@@ -68,7 +68,7 @@ class _Entry:
     """A pattern with its anchor, the rarest of the sets of words it needs, and the other sets."""
 
     label: str
-    regex: re.Pattern[str]
+    pattern: Pattern
     firsts: frozenset[str] | None
     anchor: frozenset[str] | None
     others: tuple[frozenset[str], ...]
@@ -78,15 +78,15 @@ class _Index:
     """Entries by the words of their anchors."""
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
+        self.entries: list[_Entry] = []
         self._by_anchor: defaultdict[str, list[int]] = defaultdict(list)
         self._anywhere: list[int] = []
 
     def add(self, label: str, pattern: Pattern) -> None:
-        number = len(self._entries)
+        number = len(self.entries)
         needed = sorted(pattern.needed, key=_cost)
         anchor = needed[0] if needed else None
-        self._entries.append(_Entry(label, pattern.regex, pattern.firsts, anchor, tuple(needed[1:])))
+        self.entries.append(_Entry(label, pattern, pattern.firsts, anchor, tuple(needed[1:])))
         if anchor is None:
             self._anywhere.append(number)
         for word in anchor or ():
@@ -99,7 +99,7 @@ class _Index:
             chosen.update(self._by_anchor[word])
         found = []
         for number in sorted(chosen):
-            entry = self._entries[number]
+            entry = self.entries[number]
             for needed in entry.others:
                 if needed.isdisjoint(places):
                     break
@@ -117,6 +117,11 @@ class Scanner:
             for pattern in parse_patterns(sources, groups):
                 self._all.add(label, pattern)
                 (self._across if pattern.crosses else self._within).add(label, pattern)
+
+    def compile(self) -> None:
+        """Compile every pattern now, so that nobody waits for one later and a malformed one is found."""
+        for entry in self._all.entries:
+            _ = entry.pattern.regex
 
     def may_match(self, words: Words) -> bool:
         """Whether any pattern has the words it needs."""
@@ -137,7 +142,7 @@ class Scanner:
 def _match(text: str, index: _Index, places: Places, seen: dict[tuple[str, int], Found]) -> None:
     for entry in index.candidates(places):
         for at in _begins(entry, places):
-            if (match := entry.regex.match(text, at)) and (entry.label, at) not in seen:
+            if (match := entry.pattern.regex.match(text, at)) and (entry.label, at) not in seen:
                 seen[entry.label, at] = Found(entry.label, at, match.end())
 
 
@@ -146,6 +151,7 @@ class Patterns:
 
     def __init__(self, sources: Iterable[str], groups: Groups) -> None:
         self._scanner = Scanner({"": sources}, groups)
+        self._scanner.compile()
 
     def finditer(self, text: str | Words) -> Iterator[Found]:
         """The matches from left to right that do not overlap."""

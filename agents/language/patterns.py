@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 BOUNDARY = "¦"
 DIGITS = "#"  # stands for any word that begins with a digit
@@ -44,10 +45,18 @@ class Pattern:
     `crosses`: it names the boundary itself, and so reaches over the end of a clause."""
 
     source: str
-    regex: re.Pattern[str]
+    expression: str
     firsts: Words | None
     needed: tuple[Words, ...]
     crosses: bool = False
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Compiled when it is first tried: most patterns of a large table never are."""
+        try:
+            return re.compile(self.expression)
+        except re.error as error:
+            raise ValueError(f"pattern {self.source!r} is malformed: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -65,12 +74,8 @@ def parse_patterns(sources: Iterable[str], groups: Groups) -> list[Pattern]:
 
 def _pattern(source: str, pieces: list[_Piece]) -> Pattern:
     text = "".join(piece.regex for piece in pieces)
-    try:
-        regex = re.compile(text + r"(?!\w)")
-    except re.error as error:
-        raise ValueError(f"pattern {source!r} is malformed: {error}") from None
     crosses = BOUNDARY in text.replace(_GAP, "").replace(_END, "")
-    return Pattern(source, regex, _words(pieces), _needed(pieces), crosses)
+    return Pattern(source, text + r"(?!\w)", _words(pieces), _needed(pieces), crosses)
 
 
 def _needed(pieces: list[_Piece]) -> tuple[Words, ...]:

@@ -26,6 +26,10 @@ def is_readable(text: str) -> bool:
     return not any(_is_foreign(sentence) for sentence in _SENTENCES.split(folded))
 
 
+def everyday_words() -> frozenset[str]:
+    return _tables()["everyday"]
+
+
 def _is_foreign(sentence: str) -> bool:
     known, foreign = _counts(_WORDS.findall(sentence))
     return foreign > max(known, 1)

@@ -37,6 +37,13 @@ class Reading:
             return (0, 0)
         return min(self.starts[start:end]), max(self.ends[start:end])
 
+    def replaced(self, changes: Changes) -> Reading:
+        """The same reading with some disjoint stretches, given in order, read as something else."""
+        draft = object.__new__(_Draft)
+        draft.text, draft.starts, draft.ends = self.text, list(self.starts), list(self.ends)
+        draft.replace(changes)
+        return Reading(self.original, draft.text, tuple(draft.starts), tuple(draft.ends))
+
 
 class _Draft:
     """Text under normalisation: the characters, and where each comes from."""

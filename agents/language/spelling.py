@@ -148,7 +148,7 @@ def _unleet(word: str) -> str | None:
         options = lexicon().leet.get(char, char)
         spellings = [s + o for s in spellings for o in options][:64]
     known = lexicon()
-    return next((s for s in spellings if s != word and (s in known.vocabulary or s in known.mends)), None)
+    return next((s for s in spellings if s != word and (s in known.joining or s in known.mends)), None)
 
 
 def _repeats(text: str) -> Changes:

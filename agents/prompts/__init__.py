@@ -3,6 +3,9 @@
 A file has TOML front matter between `+++` lines (version, variables, data), then a `# system` and a `# user` section
 with `{{name}}` placeholders. Variables listed under `data` hold text that we do not trust: they take only what
 `as_data` made.
+
+A deployment may word prompts its own way: a file of the same name in its folder (`CROSSCUT_PROMPTS`) takes the place of
+ours. It must have our variables, keep our data as data, and state a version of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +21,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from errors import InputError
 
-__all__ = ["DATA_NOTICE", "Data", "Prompt", "PromptError", "Rendered", "as_data", "load_prompt", "parse_prompt"]
+__all__ = [
+    "DATA_NOTICE",
+    "Data",
+    "Prompt",
+    "PromptError",
+    "PromptLibrary",
+    "Rendered",
+    "as_data",
+    "load_prompt",
+    "parse_prompt",
+    "prompt_names",
+]
 
 # In the system part of every prompt that takes data; the loader insists.
 DATA_NOTICE = (
@@ -84,10 +98,55 @@ def load_prompt(name: str) -> Prompt:
     return parse_prompt(name, path.read_bytes())
 
 
+def prompt_names() -> list[str]:
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.md"))
+
+
+class PromptLibrary:
+    """Our prompts, or those of a deployment's folder. Every file in it is read and checked at once."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._own: dict[str, Prompt] = {}
+        if folder is None:
+            return
+        if not folder.is_dir():
+            raise PromptError(f"CROSSCUT_PROMPTS names {str(folder)!r}, which is not a folder.")
+        for path in sorted(folder.glob("*.md")):
+            self._own[path.stem] = _override(path)
+
+    def get(self, name: str) -> Prompt:
+        return self._own.get(name) or load_prompt(name)
+
+
+def _override(path: Path) -> Prompt:
+    if path.stem not in prompt_names():
+        raise PromptError(f"{path} takes no prompt's place; there are {_listed(set(prompt_names()))}.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PromptError(f"cannot read {path}: {error.strerror}.") from None
+    ours, own = load_prompt(path.stem), parse_prompt(path.stem, content)
+    problems = {
+        "lacks": ours.variables - own.variables,
+        "has the unknown": own.variables - ours.variables,
+        "must list as data the": ours.data - own.data,
+        "must not list as data the": own.data - ours.data,
+    }
+    for problem, names in problems.items():
+        if names:
+            raise PromptError(f"{path} {problem} variable {_listed(names)}.")
+    if own.version == ours.version:
+        raise PromptError(f"{path} must state a version of its own: {own.version!r} is that of our {ours.name!r}.")
+    return own
+
+
 def parse_prompt(name: str, content: bytes) -> Prompt:
     """Read a prompt file; every contradiction is an error that names the file and the variable."""
     file = f"{name}.md"
-    match = _FILE.fullmatch(content.decode("utf-8").replace("\r\n", "\n"))
+    try:
+        match = _FILE.fullmatch(content.decode("utf-8").replace("\r\n", "\n"))
+    except UnicodeDecodeError:
+        raise PromptError(f"{file} is not UTF-8 text.") from None
     if match is None:
         raise PromptError(f"{file} must have front matter between +++ lines, then '# system' and '# user' sections.")
     front = _front_matter(file, match["front"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
 from agents.contract import Agent, AgentResult, Budget, json_agent
 from agents.models import ChatClient
-from agents.prompts import as_data
+from agents.prompts import Prompt, as_data
 from agents.risk.rules import check_risk
 from agents.risk.verdict import RANK, Level, RiskVerdict
 from instruments.level1 import level1
 from instruments.profile import RiskFlags, Wire
+
+_REMEMBERED = 64
 
 
 class MessageToCheck(BaseModel):
@@ -22,6 +25,7 @@ class MessageToCheck(BaseModel):
     text: str
     item: int = 0
     question: str = ""
+    message_id: str = ""
 
 
 class ModelOpinion(Wire):
@@ -41,19 +45,36 @@ class Checked:
 
 
 class RiskChecker:
-    def __init__(self, client: ChatClient | None = None, budget: Budget | None = None) -> None:
+    def __init__(
+        self, client: ChatClient | None = None, budget: Budget | None = None, prompt: Prompt | None = None
+    ) -> None:
+        self._read: OrderedDict[str, tuple[MessageToCheck, RiskVerdict]] = OrderedDict()
         self._model: Agent[MessageToCheck, ModelOpinion] | None = None
         if client is not None:
+            limits = budget or Budget()
             self._model = json_agent(
-                "risk", _no_opinion, ModelOpinion, _variables, client=client, budget=budget or Budget()
+                "risk", _no_opinion, ModelOpinion, _variables, client=client, budget=limits, prompt=prompt
             )
+
+    def read(self, message: MessageToCheck) -> RiskVerdict:
+        """The rules alone. A message is read when it arrives and again in its turn: the second time costs nothing."""
+        known = self._read.get(message.message_id)
+        if known is not None and (known[0].text, known[0].item) == (message.text, message.item):
+            return known[1]
+        began = time.perf_counter()
+        verdict = _timed(check_risk(message.text, message.item), began)
+        if message.message_id:
+            self._read[message.message_id] = message, verdict
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return verdict
 
     def check(self, message: MessageToCheck) -> Checked:
         """A stop of the rules needs no second opinion; a model that fails leaves the rules, marked degraded."""
         began = time.perf_counter()
-        verdict = check_risk(message.text, message.item)
+        verdict = self.read(message)
         if self._model is None or verdict.level == "stop":
-            return Checked(_timed(verdict, began))
+            return Checked(verdict)
         result = self._model.run(message)
         return Checked(_timed(_merged(verdict, result), began), result)
 

@@ -71,6 +71,8 @@ def is_story(hit: Hit) -> bool:
     sentence = hit.sentence
     if hit.cue.concern == "substance":
         return False
+    if sentence.has("play_fights") and hit.cue.concern == "violence":
+        return True
     if sentence.has("games") and not _OWN.search(hit.words) and hit.cue.concern in ("violence", "suicide"):
         return hit.cue.level != "stop" or not sentence.has("earnest")
     if sentence.marks("dreams", hit.clause.start, hit.start):

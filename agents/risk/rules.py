@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 
 from agents.language import Reading, is_readable, read
 from agents.risk.message import Hit, Message
 from agents.risk.modifiers import lowered
 from agents.risk.raising import answered, raised
-from agents.risk.tables import Concern, languages
+from agents.risk.second import with_second_opinion
+from agents.risk.tables import Concern, compile_tables, languages
 from agents.risk.verdict import RANK, RiskVerdict, Span
 from instruments.profile import RiskFlags
 
@@ -19,6 +21,12 @@ _MAX_CUES = 16
 log = logging.getLogger("crosscut.safety")
 _TO_DIE = re.compile(r"yourself|myself|jump|die|end|step in front|dead")
 _TO_HURT_ONESELF = re.compile(r"\bcut\b|hurt (?:your|my)self|burn")
+
+
+def warm_up() -> None:
+    """Load and compile all that a check needs, before a patient waits for it."""
+    compile_tables()
+    check_risk("I am well.")
 
 
 def check_risk(text: str, item: int = 0) -> RiskVerdict:
@@ -45,9 +53,14 @@ def _judged(text: str, item: int) -> RiskVerdict:
     hits += answered(message, item)
     hits += raised(message, hits, item)
     verdict = _verdict(reading, hits)
-    if verdict.level == "none" and not is_readable(text):
-        return RiskVerdict(level="flag", rule="unreadable", cues=("unreadable",))
-    return verdict
+    if not is_readable(_visible(text)):
+        unread = RiskVerdict(level="flag", rule="unreadable", cues=("unreadable",))
+        return unread if verdict.level == "none" else verdict
+    return with_second_opinion(verdict, message, item)
+
+
+def _visible(text: str) -> str:
+    return text if text.isascii() else "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 def _foreign(reading: Reading) -> RiskVerdict | None:

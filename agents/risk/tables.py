@@ -24,7 +24,6 @@ class _CueData(BaseModel):
     concern: Concern
     level: CueLevel
     patterns: tuple[str, ...]
-    triggers: tuple[str, ...] = ()  # no longer needed: the scanner works out which words a pattern cannot do without
     weight: float = 0.0
     inherent: bool = False
     passive: bool = False
@@ -77,7 +76,7 @@ def _cue_data() -> tuple[_CueData, ...]:
 @cache
 def cues() -> dict[str, Cue]:
     """The cues by their id."""
-    return {c.id: Cue(**c.model_dump(exclude={"patterns", "triggers"})) for c in _cue_data()}
+    return {c.id: Cue(**c.model_dump(exclude={"patterns"})) for c in _cue_data()}
 
 
 @cache
@@ -105,6 +104,19 @@ def modifier_scanner(*names: str) -> Scanner:
 
 
 _READ_APART = ("idioms", "panic", "safety")
+
+
+def compile_tables() -> None:
+    """Compile everything now: otherwise the first messages of a process pay for it."""
+    for scanner in (
+        cue_scanner(supports=False),
+        cue_scanner(supports=True),
+        modifier_scanner(),
+        *map(modifier_scanner, _READ_APART),
+    ):
+        scanner.compile()
+    languages()
+    answers()
 
 
 @dataclass(frozen=True)

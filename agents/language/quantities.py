@@ -1,0 +1,294 @@
+"""What each rule of `frequency.toml` makes of the words it fits: days of fourteen, and how exactly that was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agents.language.tagging import Grade, Rule, Token
+
+WINDOW_DAYS = 14
+WEEK_DAYS = 7
+_WEEKEND_DAYS = 4.0
+_WORKDAYS = 10.0
+_SEVERITY_OUT_OF = 10
+_SCALE_OUT_OF = 4
+_NOT_BEFORE_COUNTS = frozenset(
+    {"IN", "FOR", "TO", "OF", "OUT", "OR", "NUM", "SLASH", "DASH", "WORD", "LAST", "THE", "A", "DATE", "YEAR", "SIGN"}
+)
+_AROUND_DATES = ("by", "until", "till", "since", "before", "over", "last", "for", "towards", "after")
+_OPEN_RANGE = frozenset({"OR", "TO", "DASH", "BETWEEN", "ABOUT", "SOMETIMES"})
+_NEXT = 10  # "forty, fifty"
+_AFTER_TWICE = ("the", "as", "that")
+_AFTER_ONCE = ("it", "it's", "the", "you", "they", "we", "he", "she")
+_BEFORE_ONE = ("was", "is", "been", "well", "yes", "yeah", "so")  # after other verbs it is a pronoun: "I've had one"
+_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_AGE = re.compile(r"(?:\b(?:i|he|she|who) (?:was|am|is|turned)|\b(?:i'm|he's|she's|aged|age))$")
+_NAMES = ("DOW", "DOWS", "DOWAB")
+
+
+class Reading(NamedTuple):
+    """`low`: the lower end of a range; `form`: another one than the rule's."""
+
+    days: float
+    grade: Grade
+    low: float | None = None
+    form: str | None = None
+
+
+class Amount(NamedTuple):
+    low: float
+    high: float
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class Match:
+    """A rule that fits, with access to the tokens of its named parts."""
+
+    rule: Rule
+    tokens: Sequence[Token]
+    match: re.Match[str]
+
+    def part(self, *names: str) -> list[Token]:
+        groups = self.match.re.groupindex
+        for name in names:
+            if name in groups and self.match.start(name) >= 0:
+                return list(self.tokens[self.match.start(name) : self.match.end(name)])
+        return []
+
+    @property
+    def all(self) -> Sequence[Token]:
+        return self.tokens[self.match.start() : self.match.end()]
+
+    @property
+    def before(self) -> Token | None:
+        first = self.match.start()
+        return self.tokens[first - 1] if first else None
+
+    @property
+    def after(self) -> Token | None:
+        last = self.match.end()
+        return self.tokens[last] if last < len(self.tokens) else None
+
+    @property
+    def week(self) -> str | None:
+        """'last week' in the expression or next to it, the nearest; what follows comes before what precedes."""
+        first, last = self.match.span()
+        places = [*range(first, last), last, first - 1, last + 1, first - 2]
+        near = (self.tokens[at] for at in places if 0 <= at < len(self.tokens))
+        return next((token.text for token in near if token.tag == "LASTWEEK"), None)
+
+
+def _amount(tokens: Sequence[Token]) -> Amount | None:
+    values = [token.value for token in tokens if token.value is not None]
+    if not values:
+        return None
+    tags = {token.tag for token in tokens}
+    shift = (1 if tags & {"MORE", "OVER"} else 0) - (1 if "FEWER" in tags else 0)
+    rough = "ROUGH" in tags and "NUM" not in tags and not _is_couple(tokens)
+    if not tags & _OPEN_RANGE and max(values) - min(values) > _NEXT:
+        values = values[-1:]  # "well over four, 14 days": no range
+    low, high = min(values), max(values)
+    return Amount(low + shift, high + shift, "rough" if rough else "count")
+
+
+def _is_couple(tokens: Sequence[Token]) -> bool:
+    return any(token.text.endswith("couple") for token in tokens)
+
+
+def _count(match: Match) -> Reading | None:
+    amount = _amount(match.part("q", "q2"))
+    if amount is None or amount.low > WINDOW_DAYS:
+        return None
+    return Reading(amount.high, amount.grade, amount.low)
+
+
+def _so_many_times(match: Match) -> Reading | None:
+    """Not 'twice the dose', nor 'once it gets dark'."""
+    following = match.after.text if match.after else ""
+    word = match.all[-1].text
+    if (word == "twice" and following in _AFTER_TWICE) or (word == "once" and following in _AFTER_ONCE):
+        return None
+    return _count(match)
+
+
+def _of_them(match: Match) -> Reading | None:
+    """'Nine of them', but not 'there are two of them'."""
+    return None if match.before and match.before.text in ("are", "were", "got") else _count(match)
+
+
+def _times(factor: float) -> Callable[[Match], Reading | None]:
+    def scaled(match: Match) -> Reading | None:
+        amount = _amount(match.part("q", "q2"))
+        return Reading(amount.high * factor, amount.grade, amount.low * factor) if amount else None
+
+    return scaled
+
+
+def _fixed(match: Match) -> Reading:
+    return Reading(match.rule.days or 0, "word")
+
+
+def _all_but(match: Match) -> Reading | None:
+    amount = _amount(match.part("q"))
+    if amount is None or amount.high > WINDOW_DAYS:
+        return None
+    return Reading(WINDOW_DAYS - amount.high, "count")
+
+
+def _no_day(match: Match) -> Reading | None:
+    last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW"))
+    numbers = [token for token in match.all[:last] if token.tag == "NUM"]
+    if numbers and numbers[0].value != 1:
+        return Reading(0.0, "count", form="count") if numbers[0].value == 0 else None
+    hardly = any(token.tag == "HARDLY" for token in match.all)
+    return Reading(1.0 if hardly else 0.0, "anchor", form="no_day")
+
+
+def _share(match: Match) -> Reading | None:
+    amount, whole = _amount(match.part("q")), _amount(match.part("of"))
+    if amount is None or whole is None or not whole.high > 0 or amount.high > whole.high:
+        return None
+    days = WINDOW_DAYS * amount.high / whole.high
+    if any(token.tag == "DAY" for token in match.all) or whole.high in (WEEK_DAYS, WINDOW_DAYS):
+        return Reading(days, "count", WINDOW_DAYS * amount.low / whole.high)
+    if whole.high == _SCALE_OUT_OF:
+        return Reading(amount.high, "count", form="scale")
+    return Reading(days, "vague", form="severity") if whole.high == _SEVERITY_OUT_OF else None
+
+
+def _share_of_days(match: Match) -> Reading | None:
+    amount, whole = _amount(match.part("q")), _amount(match.part("of"))
+    if amount is None or whole is None or not amount.high < whole.high <= WINDOW_DAYS:
+        return None
+    return Reading(WINDOW_DAYS * amount.high / whole.high, "count")
+
+
+def _every_nth(match: Match) -> Reading | None:
+    step, times = _amount(match.part("n", "n2")), _amount(match.part("k"))
+    if step is None or step.low <= 0:
+        return None
+    return Reading(WINDOW_DAYS / step.low * (times.high if times else 1), "count")
+
+
+def _part(match: Match) -> Reading | None:
+    """More than half is the scale's own anchor; a third, three quarters, 70 percent are shares."""
+    lead = {token.tag for token in match.part("lead")}
+    words = match.part("part")
+    values = {token.tag: token.value or 0 for token in words}
+    if "HALF" in values:
+        share = 0.5 + (0.2 if lead & {"MORE", "OVER"} else 0) - (0.15 if "FEWER" in lead else 0)
+        return Reading(WINDOW_DAYS * share, "anchor")
+    if "PERCENT" in values:
+        return Reading(WINDOW_DAYS * values["NUM"] / 100, "count")
+    return Reading(WINDOW_DAYS * values.get("NUM", 1) / values["PART"], "count")
+
+
+# --- days with names ------------------------------------------------------------------------------------------------
+
+
+def _weekend(match: Match) -> Reading:
+    """Two days each; 'last weekend' is one of them, and a date."""
+    words = match.all
+    single = words[-1].text == "weekend" and any(t.tag == "LAST" or t.text in ("this", "one") for t in words)
+    return Reading(2.0, "rough", form="dates") if single else Reading(_WEEKEND_DAYS, "count", form="weekend")
+
+
+def _weekdays(match: Match) -> Reading:
+    """Five days a week, or the days from one name to another; in one week only where that is said."""
+    named = [token for token in match.all if token.tag in _NAMES]
+    days = _WORKDAYS
+    if len(named) >= 2:
+        begin, end = (_WEEK.index(token.text[:3]) for token in named[:2])
+        days = 2.0 * ((end - begin) % WEEK_DAYS + 1)
+    if any(token.tag == "MOST" for token in match.all):
+        days = 8.0
+    return Reading(days / 2 if match.week else days, "count", form="weekdays")
+
+
+def _named(match: Match) -> Reading | None:
+    names = match.part("dow")
+    if all(token.tag == "DOWAB" for token in names if token.tag.startswith("DOW")) and len(names) == 1:
+        return None  # "I sat there"
+    twice = {"BOTH", "EVERY", "NUM"} & {token.tag for token in [*match.part("lead"), *names]} or match.part("tail")
+    days = sum(2 if twice or token.tag == "DOWS" else 1 for token in names if token.tag in _NAMES)
+    form = "weekly" if twice or any(token.tag == "DOWS" for token in names) else "dates"
+    return Reading(float(days), "count", form=form)
+
+
+def _all_but_named(match: Match) -> Reading:
+    names = {token.text[:3] for token in match.part("dow") if token.tag in _NAMES}
+    return Reading(WINDOW_DAYS - 2.0 * len(names), "count")
+
+
+def _dates(match: Match) -> Reading | None:
+    """'On Christmas Eve', but not 'by Christmas'."""
+    if match.before and match.before.text in _AROUND_DATES:
+        return None
+    dates = sum(token.tag in ("DATE", "DOW", "ORDINAL") for token in match.all)
+    return Reading(float(dates), "count", form="dates")
+
+
+def _weekly(match: Match) -> Reading | None:
+    """'weekly', 'every week'; 'both weeks' says nothing of how often."""
+    every = match.all[0].text.endswith(("weekly", "every week", "each week", "every wk"))
+    return Reading(2.0, "word") if every else None
+
+
+def _scale(match: Match) -> Reading | None:
+    """'I'd say a 3'."""
+    amount = _amount(match.part("q"))
+    return Reading(amount.high, "count", form="scale") if amount and amount.high <= _SCALE_OUT_OF else None
+
+
+def _bare(match: Match) -> Reading | None:
+    """A number with no unit counts only where nothing says that it measures something else."""
+    counted = _count(match)
+    if counted is None or _is_no_count(match):
+        return None
+    follows_other = match.before is not None and match.before.tag == "OTHER"
+    return counted._replace(form="others") if follows_other else counted
+
+
+def _is_no_count(match: Match) -> bool:
+    words = {token.text for token in match.all if token.value is not None}
+    if words & {"some", "many"}:
+        return True
+    if match.before is None:
+        return False
+    if _AGE.search(
+        " ".join(token.text for token in match.tokens[max(0, match.match.start() - 2) : match.match.start()])
+    ):
+        return True  # "since I was ten"
+    ends = match.after is None or match.after.tag in ("STOP", "COMMA")
+    if match.before.text == "on" and ends:
+        return False
+    pronoun = words == {"one"} and match.before.tag == "FILL" and match.before.text not in _BEFORE_ONE
+    return pronoun or match.before.tag in _NOT_BEFORE_COUNTS
+
+
+HOW: dict[str, Callable[[Match], Reading | None]] = {
+    "count": _count,
+    "of_them": _of_them,
+    "so_many_times": _so_many_times,
+    "fixed": _fixed,
+    "no_day": _no_day,
+    "all_but": _all_but,
+    "all_but_named": _all_but_named,
+    "share": _share,
+    "share_of_days": _share_of_days,
+    "per_week": _times(2),
+    "per_month": _times(0.5),
+    "every_nth": _every_nth,
+    "part": _part,
+    "weekend": _weekend,
+    "weekdays": _weekdays,
+    "named": _named,
+    "dates": _dates,
+    "bare": _bare,
+    "weekly": _weekly,
+    "scale": _scale,
+}

@@ -1,0 +1,74 @@
+"""How much was drunk or smoked at a time: items 21 and 22 count by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents.language.tagging import Token
+from agents.scoring.answer import Answer
+from agents.scoring.tables import Measures, measures
+
+_REACH = 3  # words between a number and what is measured
+
+
+@dataclass(frozen=True)
+class Amount:
+    start: int
+    end: int
+    value: float
+
+
+def drinks(answer: Answer) -> list[Amount]:
+    """In standard drinks, as far as a glass, a pint and a shot are one each."""
+    return _amounts(answer.tokens, measures().drinks)
+
+
+def cigarettes(answer: Answer) -> list[Amount]:
+    return _amounts(answer.tokens, measures().tobacco)
+
+
+def _amounts(tokens: tuple[Token, ...], table: Measures) -> list[Amount]:
+    found = []
+    for at, token in enumerate(tokens):
+        measured = _measured(tokens, at, table)
+        if measured is None:
+            continue
+        end, each = measured
+        number = _number(tokens, at)
+        if number is not None:
+            found.append(Amount(token.start, tokens[end].end, number * each))
+    return found
+
+
+def _number(tokens: tuple[Token, ...], at: int) -> float | None:
+    """A number, 'a', or 'half a'; of a range the upper end, since the amount follows it directly."""
+    token = tokens[at]
+    if token.tag == "A":
+        halved = at > 0 and tokens[at - 1].tag == "HALF"
+        if tokens[at + 1].text == "drink":  # "I like a drink" measures nothing
+            return None
+        return 0.5 if halved else 1.0
+    if token.tag == "HALF":
+        return None
+    return token.value
+
+
+def _measured(tokens: tuple[Token, ...], at: int, table: Measures) -> tuple[int, float] | None:
+    """Where the thing that a number measures stands, and how much one of it is."""
+    if tokens[at].tag not in ("NUM", "ROUGH", "A"):
+        return None
+    for place in range(at + 1, min(at + 1 + _REACH, len(tokens))):
+        token = tokens[place]
+        if token.tag in ("NUM", "ROUGH", "A", "COMMA", "STOP", "DAY", "TIME", "HOUR"):
+            return None
+        if token.text in table.each:
+            return _with_contents(tokens, place, table)
+    return None
+
+
+def _with_contents(tokens: tuple[Token, ...], place: int, table: Measures) -> tuple[int, float]:
+    """'a bottle of whisky' is more than a bottle."""
+    each = table.each[tokens[place].text]
+    if tokens[place].text in table.filled and place + 2 < len(tokens) and tokens[place + 1].text == "of":
+        return place + 2, table.contents.get(tokens[place + 2].text, each)
+    return place, each

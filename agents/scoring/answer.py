@@ -1,0 +1,100 @@
+"""An answer taken apart into clauses, each with its marks and its expressions of frequency."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, pairwise
+
+from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses, read
+from agents.language.frequency import Frequency, read_frequencies
+from agents.language.tagging import Token, spellings, tagged, vocabulary
+from agents.language.typos import Speller
+from agents.scoring.parts import WORD, Part
+from agents.scoring.tables import cue_scanner, cues, topic_scanner, topics
+
+_LONG = 7  # the short ones are too near to others: thin and thing, brought and bought
+_ODD_SIGNS = frozenset("{}[]\\.")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One text of the patient's, read for one item."""
+
+    reading: Reading
+    parts: tuple[Part, ...]
+    sentences: dict[int, tuple[Part, ...]]
+    tokens: tuple[Token, ...]
+    item: int
+
+    def sentence(self, part: Part) -> tuple[Part, ...]:
+        return self.sentences[part.sentence]
+
+    def before(self, part: Part) -> Part | None:
+        """The clause before this one in its sentence."""
+        earlier = self.parts[part.index - 1] if part.index else None
+        return earlier if earlier and earlier.sentence == part.sentence else None
+
+    def after(self, part: Part) -> Part | None:
+        later = self.parts[part.index + 1] if part.index + 1 < len(self.parts) else None
+        return later if later and later.sentence == part.sentence else None
+
+
+def take_apart(text: str, item: int) -> Answer:
+    reading = _mended(read(text))
+    found = clauses(reading.text)
+    parts = [_part(reading.text, index, clause, item) for index, clause in enumerate(found)]
+    tokens = tagged(reading.text)
+    if parts:
+        words = Words(_marked(reading.text, found))
+        _place(parts, [*cue_scanner().scan(words), *topic_scanner(item).scan(words)], read_frequencies(tokens))
+    sentences = {number: tuple(group) for number, group in groupby(parts, key=lambda part: part.sentence)}
+    return Answer(reading, tuple(parts), sentences, tuple(tokens), item)
+
+
+def _part(text: str, index: int, clause: Clause, item: int) -> Part:
+    ending = text[clause.end : clause.end + 1]
+    return Part(index, clause.start, clause.end, clause.sentence, clause.of(text), ending, item)
+
+
+def _place(parts: list[Part], marks: Iterable[Found], often: Iterable[Frequency]) -> None:
+    starts = [part.start for part in parts]
+    for found in marks:
+        part = parts[max(0, bisect_right(starts, found.start) - 1)]
+        part.marks.setdefault(found.label, []).append(found)
+    for frequency in often:
+        at = max(0, bisect_right(starts, frequency.start) - 1)
+        parts[at].frequencies.append(frequency)
+        for part in parts[at + 1 : bisect_right(starts, frequency.end)]:
+            part.covered = frequency.end
+
+
+def _marked(text: str, found: list[Clause]) -> str:
+    """The text with a boundary between clauses, so that patterns stop there."""
+    chars = list(text)
+    for previous, current in pairwise(found):
+        begin = previous.end if previous.end < current.start else current.start - 1
+        chars[begin : current.start] = BOUNDARY * (current.start - begin)
+    for at in range(found[-1].end, len(chars)):
+        chars[at] = BOUNDARY
+    return "".join(chars)
+
+
+def _mended(reading: Reading) -> Reading:
+    changes = _speller().changes(reading.text)
+    return reading.replaced(changes) if changes else reading
+
+
+@cache
+def _speller() -> Speller:
+    """Typing errors are mended in the words of frequency, and in the longer ones that items are made of."""
+    words: set[str] = set()
+    tables = [p for topic in topics().items.values() for p in (*topic.present, *topic.absent)]
+    tables += [p for patterns in cues().tables.values() for p in patterns]
+    for pattern in tables:
+        if _ODD_SIGNS.isdisjoint(pattern):
+            words.update(word for spelling in spellings(pattern) for word in WORD.findall(spelling))
+    long = {word for word in words if len(word) >= _LONG}
+    return Speller((word for word in vocabulary() | long if word.isalpha()), also_known=words)

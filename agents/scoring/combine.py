@@ -1,0 +1,106 @@
+"""Several counts in one answer: which of them counts, or what they make together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents.language.frequency import WINDOW_DAYS
+from agents.language.tagging import Grade
+from agents.scoring.answer import Answer
+from agents.scoring.claim import Claim
+from agents.scoring.scope import Scopes
+
+ADDED = ("dates", "weekly")
+"""Forms that add up: 'on Monday … and again on Friday'."""
+_PRECISION: dict[Grade, int] = {"count": 3, "anchor": 2, "word": 2, "rough": 1, "vague": 0}
+_UNIVERSAL = 13
+
+
+@dataclass(frozen=True)
+class Count:
+    """So many days, how exactly that was said, and in which claims."""
+
+    days: float
+    grade: Grade
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """`counted` are all counts of the answer, `complements` those of the days without it."""
+
+    answer: Answer
+    scopes: Scopes
+    counted: list[Claim]
+    complements: list[Claim]
+
+    def of(self, often: list[Claim]) -> Count:
+        """What some of the counts come to."""
+        dates = [c for c in often if c.form in ADDED]
+        dated = {c.at for c in dates} if len(dates) > 1 else set()
+        until = _last_day_count(dates)
+        others = [c for c in often if c.form not in ADDED and c.at not in dated and not _is_per_day(c, until)]
+        count = self._one_of(others) if others else self._added(dates)
+        return self._on_one_day(count)
+
+    def _added(self, dates: list[Claim]) -> Count:
+        near = {c.part.sentence for c in dates}
+        known = set(map(id, dates))
+        also = [c for c in self.counted if c.form in ADDED and id(c) not in known and c.part.sentence in near]
+        added = sorted([*dates, *also], key=lambda claim: claim.begins)
+        return Count(min(sum(c.days for c in added), WINDOW_DAYS), added[-1].grade, tuple(added))
+
+    def _one_of(self, often: list[Claim]) -> Count:
+        weeks = {c.frequency.week: c for c in often if c.frequency and c.frequency.week}
+        if len(weeks) > 1:  # "twice last week, once the week before"
+            days = min(sum(_in_one_week(c) for c in weeks.values()), WINDOW_DAYS)
+            return Count(days, often[-1].grade, tuple(weeks.values()))
+        until = _last_day_count(often)
+        last = _last_and_most_exact([c for c in often if not _is_per_day(c, until)])
+        if last in weeks.values():
+            return Count(_in_one_week(last), last.grade, (last,))
+        return self._less_exceptions(last)
+
+    def _less_exceptions(self, claim: Claim) -> Count:
+        """'One day off from it, otherwise the entire two weeks'; 'it began ten days ago, and each day since'."""
+        if claim.days < _UNIVERSAL:
+            return Count(claim.days, claim.grade, (claim,))
+        near = [c for c in self.complements if abs(c.part.sentence - claim.part.sentence) <= 1]
+        near += [c for c in self.counted if c.form == "exception" and c.part.sentence == claim.part.sentence]
+        if near:
+            return Count(near[-1].days, "count", (claim, near[-1]))
+        begun = [f.days for part in self.answer.sentence(claim.part) for f in part.frequencies if f.form == "ago"]
+        return Count(min(claim.days, *begun) if begun else claim.days, claim.grade, (claim,))
+
+    def _on_one_day(self, count: Count) -> Count:
+        """'Three attacks, all in the same night'."""
+        if count.days <= 1 or any(claim.counts_days for claim in count.claims):
+            return count
+        same_day = any(part.has("one_day") and self.scopes.is_relevant(part) for part in self.answer.parts)
+        return Count(1.0, count.grade, count.claims) if same_day else count
+
+
+def _last_and_most_exact(often: list[Claim]) -> Claim:
+    """The last word counts, unless an earlier one was surer or more exact."""
+    chosen = often[-1]
+    for claim in reversed(often[:-1]):
+        surer = claim.weight > chosen.weight
+        more_exact = claim.weight == chosen.weight and _PRECISION[claim.grade] > _PRECISION[chosen.grade]
+        amount = chosen.form == "bare" and claim.form == "per_day" and claim.part.sentence == chosen.part.sentence
+        if surer or more_exact or amount:  # "a packet a day, sometimes two"
+            chosen = claim
+    return chosen
+
+
+def _last_day_count(often: list[Claim]) -> int:
+    """The number of the last sentence that counts days; -2 for none."""
+    return max((c.part.sentence for c in often if c.counts_days), default=-2)
+
+
+def _is_per_day(claim: Claim, last_day_count: int) -> bool:
+    """So many times on each of the days that the answer counts in this sentence, the one before or a later one."""
+    return claim.frequency is not None and not claim.counts_days and last_day_count + 1 >= claim.part.sentence
+
+
+def _in_one_week(claim: Claim) -> float:
+    return claim.days / 2 if claim.form == "universal" else claim.days

@@ -1,0 +1,216 @@
+"""Claims with a number of days: whether it counts the symptom, its absence, or something else."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from agents.language import Found
+from agents.language.frequency import WINDOW_DAYS, Frequency
+from agents.language.tagging import Grade, Token
+from agents.scoring.answer import Answer
+from agents.scoring.claim import BESIDE, LOOSE, OWN, PLAIN, Claim, Clause, is_definite
+from agents.scoring.parts import Part, Sign
+from agents.scoring.tables import EVENT, PRESENT, label
+
+_NEARLY_ALWAYS = 12
+_NEAR = 12
+_AROUND = 4
+_SAYING = ("yes", "no", "fine", "bad", "correction", "not_never", "unknown")
+_FREE = re.compile(
+    r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
+    r"(?:free|without(?! fail| exception| a break| interruption)|clear|of peace)\b)"
+)
+_RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ")
+
+
+def counted(clause: Clause, frequency: Frequency) -> Claim | None:
+    """What an expression of frequency claims; None where it is about something else."""
+    if frequency.form == "no_day":
+        return _on_no_day(clause, frequency)
+    weight, sign = _about(clause, frequency)
+    if weight == 0 or not _counts_days(clause, frequency):
+        return None
+    if frequency.form != "comparison" and _is_free(clause.part, frequency):  # "three days were free of it"
+        return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
+    if not frequency.days:  # "zero days"
+        return clause.claim("denied", max(weight, PLAIN), 0, frequency)
+    if sign >= 0:
+        return clause.claim("often", weight, frequency.days, frequency)
+    return _against(clause, frequency, weight)
+
+
+def _against(clause: Clause, frequency: Frequency, weight: int) -> Claim:
+    """It counts when the symptom was not there."""
+    if frequency.unit == "time" and frequency.days <= 1:  # "I can't remember being cross once"
+        return clause.claim("denied", weight, 0, frequency)
+    if frequency.form == "universal" and _is_not_always(clause.part, frequency):
+        return clause.claim("affirmed", LOOSE)
+    if frequency.days >= _NEARLY_ALWAYS and (frequency.grade != "count" or frequency.days >= WINDOW_DAYS):
+        return clause.claim("denied", weight, 0, frequency)
+    return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency, is_complement=True)
+
+
+def counted_events(clause: Clause) -> Claim | None:
+    """'Three panic attacks'; and 'I haven't slept properly in two weeks', which counts without a number."""
+    part = clause.part
+    for found in part.marks.get(label(part.item, EVENT), []):
+        often = _events(clause.answer, found)
+        if often and part.value >= 0:
+            return clause.claim("often", OWN, often.days, often)
+    if part.value > 0 and part.has("negation") and _lasts(clause):
+        return Claim(part, "often", OWN, WINDOW_DAYS, "word")
+    return None
+
+
+def _events(answer: Answer, event: Found) -> Frequency | None:
+    at = bisect_left(answer.tokens, event.start, key=lambda token: token.start)
+    number: Token | None = answer.tokens[at - 1] if at else None
+    if number is None or number.value is None or event.start - number.start > _NEAR:
+        return None
+    if number.value > WINDOW_DAYS or number.text in ("some", "many"):
+        return None
+    grade: Grade = "count" if number.tag == "NUM" else "rough"
+    return Frequency(number.start, event.end, number.value, grade, "count", "time")
+
+
+def _lasts(clause: Clause) -> bool:
+    """'… in two weeks', '… since the move'."""
+    after = clause.answer.after(clause.part)
+    since = after is not None and after.begins_with("since ") and "n't" in clause.part.text
+    return since or clause.part.names_window
+
+
+def _is_free(part: Part, frequency: Frequency) -> bool:
+    return bool(_FREE.match(part.text, frequency.end - part.start))
+
+
+def _is_not_always(part: Part, frequency: Frequency) -> bool:
+    """'I'm not anxious all the time' leaves open how often."""
+    present = {found.start for found in part.marks.get(label(part.item, PRESENT), [])}
+    denied = [found for found, sign in part.matters if sign < 0 and found.start in present]
+    return any(found.end <= frequency.start for found in denied) and not part.has("fine")
+
+
+def _counts_days(clause: Clause, frequency: Frequency) -> bool:
+    part = clause.part
+    if frequency.form == "others":
+        return bool(part.matters)
+    if frequency.form == "universal":
+        return not part.has("one_day")  # "all of them in the same night"
+    if frequency.form == "bare":  # "a seven out of ten, sometimes eight"
+        severity = any(f.form == "severity" for p in _around(clause) for f in p.frequencies)
+        return not severity and not part.has("refused")
+    return True
+
+
+def _around(clause: Clause) -> list[Part]:
+    """The clauses near this one in its sentence."""
+    at = clause.part.index
+    near = clause.answer.parts[max(0, at - _AROUND) : at + _AROUND + 1]
+    return [part for part in near if part.sentence == clause.part.sentence]
+
+
+def _about(clause: Clause, frequency: Frequency) -> tuple[int, Sign]:
+    """How surely a frequency is about the item, and whether it counts the symptom or its absence."""
+    part = clause.part
+    if part.matters:
+        return OWN, part.value_near(frequency)
+    if part.others_matter:
+        return 0, 0
+    if part.has("fine"):
+        return PLAIN, 1 if part.is_turned else -1
+    neighbour = _neighbour(clause)
+    if part.is_bare:
+        if neighbour and neighbour.others_matter and neighbour.index < part.index:
+            return 0, 0
+        return _bare_weight(clause, neighbour), _bare_sign(clause, frequency, neighbour)
+    if part.names_matter:
+        return OWN, 0
+    if neighbour and neighbour.matters:
+        return PLAIN, neighbour.value
+    return (PLAIN if _answers(part) else LOOSE), 0
+
+
+def _answers(part: Part) -> bool:
+    """It answers the question, though in words that are not known."""
+    begins = part.begins_with("only ", "just ", "but ")
+    return part.who == "thing" or part.has("yes") or begins or part.names_window
+
+
+def _bare_weight(clause: Clause, neighbour: Part | None) -> int:
+    """'I work in a bakery, four mornings a week' is about the bakery; with the two weeks named, it answers."""
+    part, before = clause.part, clause.answer.before(clause.part)
+    if part.begins_with("so ") or part.names_window:
+        return OWN
+    if before is None or neighbour or before.has(*_SAYING):
+        return PLAIN
+    tells = before.who == "self" and not before.is_bare and not before.frequencies
+    return BESIDE if tells else PLAIN
+
+
+def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> Sign:
+    part, before = clause.part, clause.answer.before(clause.part)
+    if sum(_turns(part, negator, frequency) for negator in part.negators) % 2:
+        return -1
+    if before and any(f.negated and _is_free(before, f) for f in before.frequencies):
+        return -1  # "not many days without it: two at most"
+    return neighbour.value if neighbour else 0
+
+
+def _turns(part: Part, negator: Found, frequency: Frequency) -> bool:
+    """'weekends I don't'; not '… and on no other day', nor '… and not | since'."""
+    is_last = not part.text[negator.end - part.start :].strip()
+    return negator.start < frequency.start or (part.words_of(negator) != "no" and not is_last)
+
+
+def _neighbour(clause: Clause) -> Part | None:
+    """The clause beside this one that says what the frequency is about and has none of its own."""
+    before = clause.answer.before(clause.part)
+    for _ in range(_AROUND):  # "Worries, yes, every day"
+        if before and before.is_bare and not before.frequencies and not before.matters:
+            before = clause.answer.before(before)
+    for other in (before, clause.answer.after(clause.part)):
+        if other and other.index not in clause.scopes.rest and _says_what(other):
+            return other
+    return None
+
+
+def _says_what(part: Part) -> bool:
+    counts = any(is_definite(f) or f.negated for f in part.frequencies)
+    return not counts and (bool(part.matters) or part.others_matter)
+
+
+def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
+    """'Not a day without it': so many days on which something was, or was not, so."""
+    if _only_stresses(clause):
+        return None
+    read = [clause.part]
+    after = clause.answer.after(clause.part)
+    if after and after.begins_with(*_RELATIVE):
+        read.append(after)
+        clause.told.add(after.index)
+    signs = [sign for part in read for _, sign in part.matters]
+    sign = signs[-1] if signs else _sign_of_no_day(clause, read)
+    days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
+    return clause.claim("often" if days else "denied", OWN if signs else PLAIN, days, frequency)
+
+
+def _only_stresses(clause: Clause) -> bool:
+    """'Every day, there's not been a day since …'"""
+    part = clause.part
+    if not part.is_bare or part.begins_with("not "):
+        return False
+    earlier = (p for p in _around(clause) if p.index < part.index)
+    return any(f.form == "universal" for p in earlier for f in p.frequencies)
+
+
+def _sign_of_no_day(clause: Clause, read: list[Part]) -> int:
+    part, before = clause.part, clause.answer.before(clause.part)
+    asked = clause.answer.parts[part.index - 1] if part.index else None
+    if part.is_bare and len(read) == 1 and before and before.matters and before.has("negation"):
+        return -before.value  # "I haven't felt close to anybody, not for a single day"
+    if part.is_bare and asked and asked.is_question and asked.matters:
+        return asked.value  # "Without pain? Not a single day."
+    turns = sum(len(p.negators) for p in read)
+    return -1 if turns % 2 or any(p.has("free", "lasting") for p in read) else 1

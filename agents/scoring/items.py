@@ -1,0 +1,127 @@
+"""The item as it is stated decides: what is counted may not be what the item asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from agents.language.frequency import Frequency
+from agents.scoring.amounts import Amount, cigarettes, drinks
+from agents.scoring.answer import Answer
+from agents.scoring.claim import OWN, PLAIN, Claim
+from agents.scoring.stretches import Stretches, beginning_in
+from agents.scoring.tables import EXPLAINED, NEEDED, UNEXPLAINED, label
+
+_ENOUGH_DRINKS = 4
+_SAID = (("four_or_more", _ENOUGH_DRINKS), ("few_drinks", _ENOUGH_DRINKS - 1))
+_FEW = 2
+_ROUGH_LIMIT = 14
+_REACH = 400  # characters
+
+Rule = Callable[[list[Claim], Answer, Answer | None], list[Claim]]
+
+
+def as_stated(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
+    """The claims as far as they are about the item; `earlier` is the first answer, when this is a follow-up's."""
+    rule = _RULES.get(answer.item)
+    return rule(claims, answer, earlier) if rule else claims
+
+
+def _all_that_is_named(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
+    """Item 4: short nights without the energy, or energy after full nights, are not it."""
+    against = any(c.kind == "denied" and c.weight == OWN and not c.is_rest for c in claims)
+    if earlier and not any(c.part.value > 0 for c in claims):
+        against = against or any(part.value < 0 for part in earlier.parts)
+    if against:
+        told = [_denial(c) if c.kind == "often" else c for c in claims]
+        return told if any(part.is_left_open for part in answer.parts) else [c for c in told if c.kind == "denied"]
+    answers = any(part.has("yes") or part.is_bare for part in answer.parts[:2])
+    if earlier or answers or any(part.has(label(answer.item, NEEDED)) for part in answer.parts):
+        return claims
+    return [replace(c, kind="affirmed") if c.kind == "often" else c for c in claims]  # of energy nothing is said
+
+
+def _unexplained(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
+    """Item 9: a pain whose cause is known does not count; another one in the same answer may."""
+    explained, unexplained = label(answer.item, EXPLAINED), label(answer.item, UNEXPLAINED)
+    parts = [*answer.parts, *(earlier.parts if earlier else ())]
+    known = [part for part in parts if part.has(explained)]
+    if not known:
+        return claims
+    puzzling = {part.sentence for part in answer.parts if part.has(unexplained) and not part.is_turned}
+    if not puzzling and any(part.has(unexplained) and not part.is_turned for part in parts):
+        return claims
+    return [_denial(c) if c.part.sentence not in puzzling and _is_told(c) else c for c in claims]
+
+
+def _is_told(claim: Claim) -> bool:
+    return claim.kind == "often" or (claim.kind == "affirmed" and claim.weight == OWN)
+
+
+def _four_drinks(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
+    """Item 21: days with fewer than four drinks do not count."""
+    amounts = _drunk(answer)
+    measured = Stretches(amounts)
+    claims = [c for c in claims if c.form != "bare" or not measured.touch(c.begins, c.begins + 1)]
+    if amounts and max(a.value for a in amounts) < _ENOUGH_DRINKS and not any(map(_is_told, claims)):
+        return [*claims, Claim(answer.parts[0], "denied", OWN)]
+    if not amounts and earlier:
+        amounts = _drunk(earlier)
+    most = max((a.value for a in amounts), default=None)
+    return [_denial(c) if _is_told(c) and _is_too_little(_nearest(c, answer, amounts, most)) else c for c in claims]
+
+
+def _drunk(answer: Answer) -> list[Amount]:
+    said = [(found, number) for name, number in _SAID for part in answer.parts for found in part.marks.get(name, [])]
+    known = [*drinks(answer), *(Amount(found.start, found.end, number) for found, number in said)]
+    return sorted(known, key=lambda amount: amount.start)
+
+
+def _is_too_little(drinks_at_once: float | None) -> bool:
+    return drinks_at_once is not None and drinks_at_once < _ENOUGH_DRINKS
+
+
+def _nearest(claim: Claim, answer: Answer, amounts: list[Amount], most: float | None) -> float | None:
+    """The nearest amount of the clause, else the largest of its sentence, else of the whole answer."""
+    at = claim.begins
+    near = beginning_in(amounts, max(claim.part.start, at - _REACH), min(claim.part.end, at + _REACH))
+    if near:
+        return min(near, key=lambda amount: abs(amount.start - at)).value
+    sentence = answer.sentence(claim.part)
+    around = beginning_in(amounts, max(sentence[0].start, at - _REACH), min(sentence[-1].end, at + _REACH))
+    return max((amount.value for amount in around), default=most)
+
+
+def _cigarettes(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
+    """Item 22: one cigar, and no day named, is one day."""
+    smoked = cigarettes(answer)
+    if not smoked or any(c.kind == "vague" or (c.kind == "often" and c.form != "dates") for c in claims):
+        return claims
+    first = smoked[0]
+    part = max((p for p in answer.parts if p.start <= first.start), key=lambda p: p.start)
+    kept = [c for c in claims if c.kind != "affirmed" and c.form != "dates"]
+    if any(c.part is part and c.kind == "denied" for c in kept) or first.value > _ROUGH_LIMIT:
+        return claims
+    frequency = Frequency(first.start, first.end, first.value, "count" if first.value <= _FEW else "rough")
+    return sorted([*kept, Claim(part, "often", OWN, first.value, frequency.grade, frequency)], key=lambda c: c.at)
+
+
+def _not_as_prescribed(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
+    """Item 23: what is taken as prescribed does not count."""
+    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned}
+    return [
+        _denial(c) if c.kind == "often" and c.part.sentence in kept and not c.part.has("beyond") else c for c in claims
+    ]
+
+
+def _denial(claim: Claim) -> Claim:
+    return replace(claim, kind="denied", days=0.0, weight=max(claim.weight, PLAIN), is_rest=False, is_complement=False)
+
+
+_RULES: dict[int, Rule] = {
+    4: _all_that_is_named,
+    9: _unexplained,
+    21: _four_drinks,
+    22: _cigarettes,
+    23: _not_as_prescribed,
+}

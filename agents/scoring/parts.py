@@ -1,0 +1,247 @@
+"""One clause of an answer, with what it says of the item's matter, and of whom."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agents.language import Found
+from agents.language.frequency import Frequency
+from agents.scoring.keeping import kept
+from agents.scoring.stretches import Stretches, beginning_in, outermost
+from agents.scoring.tables import ABSENT, NAME, NEUTRAL, PRESENT, UNEXPLAINED, before_person, fillers, label, topics
+
+Who = Literal["self", "other", "thing", "unsaid"]
+Sign = Literal[-1, 0, 1]
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_ME = re.compile(r"\b(?:me|i|i'm|i've|myself|my (?:thoughts|thinking|mind|head|brain|name|illness|pain|symptoms))\b")
+# "I enjoy nothing": these turn a statement round from behind, too.
+_FROM_BEHIND = frozenset({"nothing", "nobody", "no one", "none"})
+_ANSWERS_FIRST = re.compile(r"\W*no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b")
+_WHO: tuple[tuple[str, Who], ...] = (("self", "self"), ("person", "other"), ("they", "thing"), ("thing", "thing"))
+_NEAR, _FAR = 25, 200  # characters
+# Here it is others who do it: they hear one's thoughts, speak in one's head, do not believe one.
+_DONE_BY_OTHERS = (10, 12, 13)
+_SOMEONE = re.compile(r"(?:s?he(?:'s|'d|'ll)?|someone|somebody|people|everyone|everybody|others)$")
+_REASON = re.compile(r"\b(?:for|because of|out of|due to) (?:sheer |pure |the |all the |my )?$")
+_DENIES = re.compile(r"(?:no|not|nothing|never|without|hasn't|haven't)\b")
+_CLOSE = {"without": 12, "no": 25, "zero": 25, "free of": 25, "free from": 25}
+_WINDOW = re.compile(
+    r"\b(?:in|for|these|the (?:past|last)) (?:past |last |the |whole )*(?:two|2|fourteen|14) (?:weeks|days)|fortnight"
+)
+_LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
+
+
+@dataclass(eq=False)
+class Part:
+    """Positions are those of the reading's text."""
+
+    index: int
+    start: int
+    end: int
+    sentence: int
+    text: str
+    ending: str
+    item: int
+    marks: dict[str, list[Found]] = field(default_factory=dict)
+    frequencies: list[Frequency] = field(default_factory=list)
+    covered: int = 0
+    """How far an expression of frequency reaches over from the clause before."""
+
+    def has(self, *names: str) -> bool:
+        return not self.marks.keys().isdisjoint(names)
+
+    def found(self, *names: str) -> list[Found]:
+        marks = self.marks
+        return [found for name in names if name in marks for found in marks[name]]
+
+    @kept
+    def is_left_open(self) -> bool:
+        """'I can't say', 'next question'; not 'I can't remember' where that is what was asked."""
+        own = Stretches(found for found, _ in self._hits)
+        return any(not own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
+
+    def words_of(self, found: Found) -> str:
+        return self.text[found.start - self.start : found.end - self.start]
+
+    def begins_with(self, *words: str) -> bool:
+        return self.first_words.startswith(words)
+
+    @kept
+    def first_words(self) -> str:
+        return self.text.strip() + " "
+
+    @kept
+    def matters(self) -> list[tuple[Found, Sign]]:
+        """The item's own words in the clause, each for or against it once negation is taken into account."""
+        return [(found, self._turned(found, sign)) for found, sign in self._hits]
+
+    @kept
+    def names_matter(self) -> bool:
+        """It speaks of the item's matter, if only by name: 'my sleep'."""
+        return bool(self.matters) or self.has(label(self.item, NEUTRAL))
+
+    @kept
+    def _hits(self) -> list[tuple[Found, int]]:
+        hits = [(found, 1) for found in self._named(PRESENT)] + [(found, -1) for found in self._named(ABSENT)]
+        hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found)]
+        chosen: list[tuple[Found, int]] = []
+        for hit in sorted(hits, key=lambda hit: (hit[0].start, -hit[0].end)):
+            if not chosen or hit[0].start >= chosen[-1][0].end:  # of two that overlap, the one that begins first
+                chosen.append(hit)
+        return chosen
+
+    def _named(self, side: str) -> list[Found]:
+        found = self.found(label(self.item, side))
+        return [one for one in found if not self._idioms.hold(one)] if found else found
+
+    @kept
+    def _idioms(self) -> Stretches:
+        return Stretches(self.found("idiom"))
+
+    def _is_negated(self, found: Found) -> bool:
+        near = beginning_in(self._negations, found.start - _FAR, found.start)
+        return any(self._in_reach(n, found) and not self._negates_frequency(n) for n in near)
+
+    def _turned(self, found: Found, sign: int) -> Sign:
+        if self._denials.hold(found):
+            return -1  # "no trouble"
+        near = beginning_in(self.negators, found.start - _FAR, found.start + _FAR)
+        turns = sum(self._reaches(negator, found) for negator in near)
+        if sign < 0 and _LESS.search(self._before(found)):  # "less keen than usual"
+            turns += 1
+        return 1 if (sign > 0) == (turns % 2 == 0) else -1
+
+    @kept
+    def _denials(self) -> Stretches:
+        return Stretches(fine for fine in self.found("fine") if _DENIES.match(self.words_of(fine)))
+
+    def _reaches(self, negator: Found, found: Found) -> bool:
+        if _covers(found, negator):
+            return False
+        if negator.start > found.start:
+            return self.words_of(negator) in _FROM_BEHIND
+        return self._in_reach(negator, found)
+
+    def _in_reach(self, negator: Found, found: Found) -> bool:
+        """'without weed everything is boring': some negate only what follows closely, and none a reason."""
+        if _REASON.search(self._before(found)):
+            return False
+        return found.start - negator.end < _CLOSE.get(self.words_of(negator), _FAR)
+
+    def _before(self, found: Found) -> str:
+        """The words just before something."""
+        at = found.start - self.start
+        return self.text[max(0, at - _NEAR) : at]
+
+    @kept
+    def _negations(self) -> list[Found]:
+        return outermost(self.found("negation"))
+
+    @kept
+    def negators(self) -> list[Found]:
+        """Words that turn a statement round; not the 'no' that only answers, nor those in 'not every day'."""
+        unread = Stretches(
+            self.found("not_negation", "fine", "lasting", label(self.item, UNEXPLAINED)),
+            (f for f in self.frequencies if f.form != "comparison"),
+            (found for found, sign in self._hits if sign > 0),  # "couldn't face" has its own
+        )
+        found = [n for n in self._negations if not unread.touch(n.start, n.end)]
+        if found and _ANSWERS_FIRST.match(self.text) and self.words_of(found[0]) == "no":
+            found = found[1:]
+        return [n for n in found if not self._negates_frequency(n)]
+
+    def _negates_frequency(self, negator: Found) -> bool:
+        return any(f.negated for f in beginning_in(self.frequencies, negator.end, negator.end + _NEAR))
+
+    @kept
+    def names_window(self) -> bool:
+        """'In these two weeks.'"""
+        return bool(_WINDOW.search(self.text))
+
+    @kept
+    def says_no(self) -> bool:
+        unread = Stretches(self.found("not_negation"))
+        return any(not unread.hold(found) for found in self.found("no"))
+
+    @property
+    def is_turned(self) -> bool:
+        return len(self.negators) % 2 == 1
+
+    @kept
+    def others_matter(self) -> bool:
+        """Another symptom's name, and no word of this one."""
+        if self.names_matter:
+            return False
+        known = {label(number, NAME) for number in (self.item, *topics().items[self.item].related)}
+        names = (name for name in self.marks if name.endswith("/" + NAME) and name not in known)
+        return any(not self._idioms.hold(found) for found in self.found(*names))
+
+    @kept
+    def value(self) -> Sign:
+        """For or against the item, as far as the clause itself tells."""
+        signs = {sign for _, sign in self.matters}
+        if topics().items[self.item].both_sides and -1 in signs:
+            return -1
+        if 1 in signs:
+            return 1
+        return -1 if signs else 0
+
+    def value_near(self, frequency: Frequency) -> Sign:
+        """What the nearest of the item's words says."""
+        if not self.matters or topics().items[self.item].both_sides:
+            return self.value
+        at = bisect_left(self.matters, frequency.start, key=lambda hit: hit[0].start)
+        _, sign = min(self.matters[max(0, at - 2) : at + 2], key=lambda hit: _distance(hit[0], frequency))
+        return sign
+
+    @kept
+    def who(self) -> Who:
+        if self.has("reported") or (self.matters and _ME.search(self.text)):
+            return "self"
+        firsts = [(m, who) for name, who in _WHO if (m := self._first_subject(name))]
+        if not firsts:
+            return "unsaid"
+        subject, who = min(firsts, key=lambda first: first[0].start)
+        is_someone = who == "other" and bool(_SOMEONE.match(self.words_of(subject)))
+        return "thing" if is_someone and self.item in _DONE_BY_OTHERS else who
+
+    def _first_subject(self, name: str) -> Found | None:
+        """Not a person that comes after a preposition ('with my wife'), nor the 'this' of 'this morning'."""
+        found_all = self.found(name)
+        often = Stretches(self.frequencies if found_all else ())
+        for found in found_all:
+            before = WORD.findall(self._before(found))
+            after_preposition = name == "person" and before and before[-1] in before_person()
+            if not after_preposition and not (name == "thing" and often.hold(found)):
+                return found
+        return None
+
+    @kept
+    def content(self) -> list[str]:
+        """The words that are neither filler nor part of a frequency or of an answer."""
+        told = Stretches(self.frequencies, self.found("yes", "no"))
+        begins = max(0, self.covered - self.start)
+        words = (
+            m for m in WORD.finditer(self.text, begins) if not told.touch(self.start + m.start(), self.start + m.end())
+        )
+        return [m[0] for m in words if m[0] not in fillers() and not m[0].isdigit() and not m[0].endswith("n't")]
+
+    @property
+    def is_bare(self) -> bool:
+        """Nothing but how often, yes or no: it speaks of what was asked."""
+        return not self.content
+
+    @property
+    def is_question(self) -> bool:
+        return self.ending == "?"
+
+
+def _covers(outer: Found, inner: Found) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _distance(found: Found, frequency: Frequency) -> int:
+    return max(0, found.start - frequency.end, frequency.start - found.end)

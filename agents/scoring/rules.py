@@ -1,0 +1,106 @@
+"""The rules engine of the scorer: reading, clauses, claims, days of fourteen, score."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from agents.scoring.answer import Answer, take_apart
+from agents.scoring.claim import PLAIN, Claim, Kind
+from agents.scoring.claims import claims
+from agents.scoring.contract import AnswerToScore, ItemScore
+from agents.scoring.evidence import quotes
+from agents.scoring.items import as_stated
+from agents.scoring.scope import scopes
+from agents.scoring.weigh import Finding, Weighing
+
+CLEAR_UNTIL = 4
+_NOTHING_FROM = 8
+_BEST_FIT = 2
+_FEW_WORDS = 8
+_LIMITS = ((0, 0), (2, 1), (7, 2), (11, 3))
+_SCALE_DAYS = (0.0, 1.5, 5.0, 10.0, 14.0)
+_ASKS_FOR_DAYS = re.compile(r"how many|number of (?:days|nights|times)|which days|how much of|count", re.I)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A text with what was found in it."""
+
+    answer: Answer
+    finding: Finding
+
+    @property
+    def is_clear(self) -> bool:
+        return self.finding.ambiguity <= CLEAR_UNTIL
+
+
+def score_by_rules(answer: AnswerToScore) -> ItemScore:
+    """The follow-up asked for how often, so where it tells, it decides; what the first answer said still stands."""
+    first = read_answer(answer.item, answer.question, answer.answer)
+    if answer.follow_up_answer is None:
+        return _item_score(first.finding, first, None)
+    second = read_answer(answer.item, answer.follow_up_question or "how many", answer.follow_up_answer, first.answer)
+    return _both(first, second)
+
+
+def read_answer(item: int, question: str, text: str, earlier: Answer | None = None) -> Read:
+    answer = take_apart(text, item)
+    scope = scopes(answer)
+    on_scale = not earlier and not _ASKS_FOR_DAYS.search(question)
+    found = _on_the_scale(claims(answer, scope), answer, on_scale)
+    if earlier:  # it was asked how often
+        found = [replace(c, weight=max(c.weight, PLAIN)) if c.kind == "often" else c for c in found]
+    return Read(answer, Weighing(answer, as_stated(found, answer, earlier), scope).finding())
+
+
+def _on_the_scale(found: list[Claim], answer: Answer, bare_is_scale: bool) -> list[Claim]:
+    """A number alone answers on the scale that the introduction explained, unless the question asked for days."""
+    often = [c for c in found if c.kind == "often"]
+    named = any(part.has("scale") for part in answer.parts)
+    nothing_else = all(part.is_bare for part in answer.parts) and len(answer.tokens) <= _FEW_WORDS
+    alone = all(c.form == "bare" for c in often) and (named or (bare_is_scale and nothing_else))
+    return [
+        _scaled(c) if c.form == "scale" or (alone and c.form == "bare" and c.grade == "count") else c for c in found
+    ]
+
+
+def _scaled(claim: Claim) -> Claim:
+    number = claim.frequency.days if claim.frequency else claim.days
+    if not number.is_integer() or number >= len(_SCALE_DAYS):
+        return claim
+    kind: Kind = "often" if number else "denied"
+    return replace(claim, kind=kind, days=_SCALE_DAYS[int(number)], grade="anchor", is_complement=False)
+
+
+def _both(first: Read, second: Read) -> ItemScore:
+    if second.is_clear:
+        return _item_score(second.finding, second, first)
+    if first.is_clear:
+        return _item_score(replace(first.finding, ambiguity=CLEAR_UNTIL), first, None)
+    by_clarity = sorted((second, first), key=lambda read: read.finding.ambiguity)
+    return _item_score(by_clarity[0].finding, by_clarity[0], None)
+
+
+def _item_score(finding: Finding, read: Read, other: Read | None) -> ItemScore:
+    score = score_of(finding)
+    evidence = quotes(finding, read.answer)
+    if other and score:
+        evidence += quotes(other.finding, other.answer)
+    return ItemScore.model_validate(
+        {
+            "score": score,
+            "ambiguity": finding.ambiguity,
+            "evidence_quotes": tuple(dict.fromkeys(evidence)),
+            "confidence": round(1 - finding.ambiguity / 10, 2),
+        }
+    )
+
+
+def score_of(finding: Finding) -> int:
+    if finding.ambiguity >= _NOTHING_FROM:
+        return 0
+    if finding.days is None:
+        return _BEST_FIT
+    days = max(round(finding.days), 1) if finding.days else 0
+    return next((score for limit, score in _LIMITS if days <= limit), len(_LIMITS))

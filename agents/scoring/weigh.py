@@ -1,0 +1,199 @@
+"""From claims to one finding: what was counted, what was denied, and which of the two stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from agents.language.tagging import Grade
+from agents.scoring.answer import Answer
+from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
+from agents.scoring.combine import ADDED, Counts
+from agents.scoring.scope import TURNS, Scopes
+
+_AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
+_SPREAD = 5
+_PLAIN_NO = re.compile(r"\b(?:no|nope|nah|never|none|not at all|not once)\b")
+_HABITS = ("universal", "rate", "weekly", "weekend", "weekdays", "per_day")
+_DENIED, _IMPLIED, _LOOSE, _UNCLEAR, _HARDLY, _NOTHING = 2, 4, 5, 6, 7, 9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`days` is None where nothing was said of how often; `claims` are what it rests on."""
+
+    days: float | None
+    ambiguity: int
+    claims: tuple[Claim, ...] = ()
+
+
+class Weighing:
+    def __init__(self, answer: Answer, claims: list[Claim], scopes: Scopes) -> None:
+        self.answer = answer
+        self.scopes = scopes
+        current = _current(answer, claims)
+        self.complements = [c for c in current if c.kind == "often" and c.is_complement]
+        self.counted = self._without_repeats([c for c in current if c.kind == "often" and not c.is_complement])
+        self.denied = [c for c in current if c.kind == "denied"]
+        self.affirmed = [c for c in current if c.kind in ("affirmed", "vague")]
+        self.is_left_open = any(part.is_left_open for part in answer.parts)
+
+    def finding(self) -> Finding:
+        """The first of these that there is."""
+        sure = [c for c in self.counted if c.weight >= PLAIN]
+        if sure:
+            return self._counted(sure)
+        return (
+            self._by_what_is_left() or self._denied() or self._others_only() or self._loosely() or self._last_resort()
+        )
+
+    @cached_property
+    def _whole_denials(self) -> list[Claim]:
+        return [c for c in self.denied if c.weight >= PLAIN and not c.is_rest]
+
+    # --- counted ---
+
+    def _counted(self, sure: list[Claim]) -> Finding:
+        """What was counted stands, unless it is taken back or was about something else after all."""
+        if self.is_left_open and self._wavers(sure):
+            return Finding(None, _UNCLEAR, tuple(sure[-1:]))
+        outright = [c for c in self._whole_denials if c.is_outright]
+        after = [c for c in outright if c.at > sure[-1].at and _outweighs(c, sure)]
+        if after:
+            return Finding(0, _DENIED + 1, tuple(after[-1:]))
+        if outright and self._is_by_the_way(outright[0], sure):
+            return Finding(0, _DENIED + 1, tuple(outright[:1]))
+        return self._combined(sure)
+
+    def _combined(self, often: list[Claim], least: int = 1) -> Finding:
+        count = Counts(self.answer, self.scopes, self.counted, self.complements).of(often)
+        return Finding(count.days, max(_AMBIGUITY[count.grade], least), count.claims)
+
+    def _wavers(self, sure: list[Claim]) -> bool:
+        """Nothing exact was said, and it is taken back, contradicted or rough."""
+        if any(c.grade == "count" for c in sure):
+            return False
+        days = [c.days for c in sure]
+        rough = any(c.grade in ("rough", "word") for c in sure)
+        return rough or max(days) - min(days) > _SPREAD or any(c.weight >= PLAIN for c in self.denied)
+
+    def _is_by_the_way(self, denied: Claim, sure: list[Claim]) -> bool:
+        """'Not at all. I do things once and that's enough.'"""
+        if not (denied.part.is_bare and denied.at < sure[0].at) or any(c.weight == OWN for c in sure):
+            return False
+        between = self.answer.parts[denied.at : sure[-1].at + 1]
+        limits = any(part.has("correction", "yes", "limit") or part.begins_with(*TURNS) for part in between)
+        return not limits and all(c.part.content for c in sure)
+
+    def _without_repeats(self, counted: list[Claim]) -> list[Claim]:
+        """'One afternoon I didn't feel it. Out of two weeks, one afternoon.'"""
+        first: dict[str, int] = {}
+        for claim in self.complements:
+            first.setdefault(self._said(claim), claim.at)
+        return [c for c in counted if not (c.frequency and first.get(self._said(c), c.at) < c.at)]
+
+    def _said(self, claim: Claim) -> str:
+        return self.answer.reading.text[claim.frequency.start : claim.frequency.end] if claim.frequency else ""
+
+    def _by_what_is_left(self) -> Finding | None:
+        """'Only three good nights': the others were not, if anything says so."""
+        if self._whole_denials:
+            return None
+        usable = [c for c in self.complements if not c.is_rest and (self.affirmed or _excludes(c))]
+        return self._combined(usable, least=_DENIED + 1) if usable else None
+
+    # --- denied ---
+
+    def _denied(self) -> Finding | None:
+        if not self._whole_denials:
+            return None
+        last = self._whole_denials[-1]
+        affirmed = [c for c in self.affirmed if c.weight >= PLAIN]
+        if affirmed and (self.is_left_open or self._takes_back(last, affirmed[-1])):
+            return Finding(None, _UNCLEAR, tuple(affirmed[-1:]))
+        if self._only_declines():
+            return Finding(None, _NOTHING)
+        return Finding(0, _DENIED, (last,))
+
+    def _only_declines(self) -> bool:
+        """'No, I'd rather not say.'; 'not really, I don't know'"""
+        if not self.is_left_open or not all(c.part.is_bare for c in self._whole_denials):
+            return False
+        refuses = any(part.has("refused") for part in self.answer.parts)
+        return refuses or not any(c.part.has("no") and _PLAIN_NO.search(c.part.text) for c in self._whole_denials)
+
+    def _takes_back(self, denied: Claim, affirmed: Claim) -> bool:
+        """A plain 'no' stands, unless what follows it turns against it."""
+        if affirmed.at < denied.at:
+            same = affirmed.part.sentence == denied.part.sentence
+            return affirmed.kind == "vague" and same and not denied.part.begins_with(*TURNS)
+        between = self.answer.parts[denied.at + 1 : affirmed.at + 1]
+        turned = any(part.has("correction", "yes") or part.begins_with(*TURNS, "well ") for part in between)
+        return turned or not denied.part.is_bare or affirmed.kind == "vague"
+
+    def _others_only(self) -> Finding | None:
+        """'My husband gets by on four hours. I need my nine.': told of others, and set against oneself."""
+        if self.affirmed or self.counted or self.is_left_open:
+            return None
+        others = (self.answer.parts[at] for at in self.scopes.others)
+        about_others = any(part.matters or part.frequencies for part in others)
+        own = (part for part in self.answer.parts if part.index not in self.scopes.others)
+        return Finding(0, _IMPLIED) if about_others and any(p.has("self") and p.content for p in own) else None
+
+    # --- neither for certain ---
+
+    def _loosely(self) -> Finding | None:
+        """In words that are not known: what somebody does every day or so often a week is mostly something else."""
+        beside = [c for c in self.counted if c.weight == BESIDE]
+        if beside or not self.counted:
+            return self._combined(beside, least=_DENIED + 1) if beside else None
+        own = [c for c in self.counted if c.part.who == "self"]
+        if own == self.counted and all(c.form in _HABITS and c.form != "rate" for c in own):
+            return Finding(None, _LOOSE, tuple(own[-1:]))
+        lone_date = len(self.counted) == 1 and self.counted[0].form == "dates"
+        unsure = lone_date or (bool(own) and all(c.form == "rate" for c in own))
+        return self._combined(self.counted, least=_LOOSE if unsure else _IMPLIED)
+
+    def _last_resort(self) -> Finding:
+        if self.affirmed:
+            return Finding(None, _UNCLEAR, tuple(self.affirmed[:1]))
+        partly = [c for c in self.denied if c.weight >= PLAIN]
+        if partly:
+            return Finding(0, _DENIED, tuple(partly[-1:]))
+        if self.is_left_open:
+            return Finding(None, _NOTHING)
+        if self._was_once():
+            return Finding(0, _IMPLIED)
+        return Finding(0, _HARDLY, tuple(self.denied[:1])) if self.denied else Finding(None, _NOTHING)
+
+    def _was_once(self) -> bool:
+        """It is told of another time, which says that it is over."""
+        told = (self.answer.parts[at] for at in self.scopes.past)
+        return any(part.matters or part.frequencies or "used to" in part.text for part in told)
+
+
+def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
+    """What a later correction takes back is left out; what it puts in its place is the answer."""
+    last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
+    marks = (mark for part in answer.parts for mark in part.marks.get("correction", []) if mark.start <= last)
+    taken_back = max((mark.start for mark in marks), default=-1)
+    if taken_back < 0:
+        return claims
+    later = [replace(c, weight=max(c.weight, PLAIN)) for c in claims if c.begins >= taken_back]
+    return [c for c in claims if c.kind in ("affirmed", "denied") and c.begins < taken_back] + later
+
+
+def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
+    """A count that answers the question stands, unless what follows turns against it."""
+    direct = [c for c in sure if c.at == 0 or c.weight == OWN]
+    counts = [c for c in direct if c.grade in ("count", "rough") and c.form not in _HABITS]
+    if denied.part.begins_with(*TURNS, "so ", "no ") or not counts:
+        return True
+    return denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts)
+
+
+def _excludes(claim: Claim) -> bool:
+    """'Only four nights', 'three nights out of the fourteen': what is not counted was otherwise."""
+    limits = claim.part.has("limit", "now") or claim.part.is_turned or "fourteen" in claim.part.text
+    return limits and claim.form not in (*ADDED, "rate")

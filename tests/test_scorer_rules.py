@@ -1,0 +1,307 @@
+"""The rules scorer, line by line of its specification."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.grounding import grounded_quotes
+from agents.scorer import AnswerToScore, ItemScore, keep_grounded_quotes, score_by_rules
+from agents.scoring.batch import score_lines
+
+TUNING = Path(__file__).parent / "data" / "score_tune.jsonl"
+EVERY = 11  # of the answers, so that several changes of form take seconds
+
+
+def score(text: str, item: int = 6, question: str = "Have you been on edge in the past two weeks?") -> ItemScore:
+    return score_by_rules(AnswerToScore(item=item, question=question, answer=text))
+
+
+def followed_up(first: str, second: str, item: int = 6) -> ItemScore:
+    asked = "On roughly how many of the past fourteen days was that so?"
+    answer = AnswerToScore(
+        item=item, question="How has it been?", answer=first, follow_up_question=asked, follow_up_answer=second
+    )
+    return score_by_rules(answer)
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [(0, 0), (1, 1), (2, 1), (3, 2), (7, 2), (8, 3), (11, 3), (12, 4), (14, 4)],
+)
+def test_days_of_the_last_fourteen_decide(days: int, expected: int) -> None:
+    found = score(f"I was nervous on {days} days")
+    assert (found.score, found.ambiguity) == (expected, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Not at all.", 0),
+        ("Rarely.", 1),
+        ("Once or twice.", 1),
+        ("Several days.", 2),
+        ("Some days, yes.", 2),
+        ("On and off.", 2),
+        ("More than half the days.", 3),
+        ("Most days.", 3),
+        ("Nearly every day.", 4),
+        ("Daily.", 4),
+        ("Constantly.", 4),
+        ("Every night.", 4),
+    ],
+)
+def test_words_map_to_the_anchors(text: str, expected: int) -> None:
+    found = score(text)
+    assert found.score == expected
+    assert found.ambiguity <= 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("twice a week", 2),
+        ("five nights out of seven", 3),
+        ("weekends only", 2),
+        ("only when I'm at work, five days a week", 3),
+        ("three or four times", 2),
+        ("about half of each week", 2),
+        ("not a day without it", 4),
+        ("all but two days", 4),
+        ("two evenings", 1),
+        ("on nine mornings", 3),
+    ],
+)
+def test_rates_ranges_fractions_and_exceptions(text: str, expected: int) -> None:
+    assert score(text).score == expected
+
+
+def test_severity_is_not_frequency() -> None:
+    found = score("It was terrible, the worst I've ever felt, a nine out of ten.")
+    assert found.score == 2
+    assert found.ambiguity >= 5
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (4, "I sleep four hours every night and I'm shattered all day.", 0),
+        (4, "Every night I sleep three hours and I'm full of energy.", 4),
+        (9, "My hip hurts every day but that's the arthritis.", 0),
+        (9, "My hip hurts every day and nobody can tell me why.", 4),
+        (21, "One glass of wine every night.", 0),
+        (21, "A bottle of wine most nights.", 3),
+        (21, "I have a beer every day but only on two days did I have more than four.", 1),
+        (22, "20 a day", 4),
+        (22, "I don't smoke but I use chewing tobacco daily.", 4),
+        (23, "I take my Valium every night exactly as prescribed.", 0),
+        (23, "On two nights I took double my sleeping pill.", 1),
+        (3, "I'm always grumpy, but no more than usual.", 0),
+    ],
+)
+def test_the_item_as_stated_decides(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (7, "Not every day, maybe three times in total.", 2),
+        (7, "I wouldn't say never. Twice, with my boss.", 1),
+        (14, "I can't say I haven't slept well. I've slept fine.", 0),
+        (20, "There hasn't been a day when I didn't feel close to my wife.", 0),
+        (13, "There wasn't a day when they couldn't hear my thoughts.", 4),
+        (14, "Every night. Well no, I did sleep through on four nights. So ten bad ones.", 3),
+        (12, "Five times... no, sorry, twice.", 1),
+        (17, "My wife does that every night; me, never.", 0),
+        (6, "I used to, but not these past weeks.", 0),
+        (7, "I worry most days, but actual panic, no, not once.", 0),
+        (16, "The images, on nine days. Headaches only once.", 3),
+        (6, "Every day I tell myself I'm fine, and I am.", 0),
+        (3, "iv been snapy with the kids on abuot four dyas", 2),
+        (2, "I am having the sadness in some days, I think five days from the two weeks, other days is normal.", 2),
+        (8, "Last week every day, this week just twice.", 3),
+        (7, "Four attacks, all of them in the same night.", 1),
+        (18, "It began ten days ago and since then it has been there each day.", 3),
+    ],
+)
+def test_what_a_keyword_rule_gets_wrong(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize("text", ["Yes.", "yep", "I have, yes", "Sometimes.", "It comes and goes.", "A bit, I suppose"])
+def test_a_vague_yes_is_a_best_fit(text: str) -> None:
+    found = score(text)
+    assert found.score == 2
+    assert 5 <= found.ambiguity <= 7
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't know.", "Skip.", "I'd rather not say.", "What do you mean by that?", "My bus was late.", "", "…", "\x00"],
+)
+def test_nothing_to_go_on(text: str) -> None:
+    found = score(text)
+    assert found.score == 0
+    assert found.ambiguity >= 8
+    assert found.evidence_quotes == ()
+
+
+@pytest.mark.parametrize(("text", "expected"), [("3", 3), ("I'd say a 2", 2), ("zero", 0), ("4, definitely", 4)])
+def test_a_number_alone_answers_on_the_scale(text: str, expected: int) -> None:
+    assert score(text, question="How often were you on edge?").score == expected
+
+
+def test_a_number_alone_counts_days_where_days_were_asked_for() -> None:
+    assert score("3", question="On how many of the past 14 days?").score == 2
+    assert followed_up("Yes.", "2").score == 1
+    assert score("13", question="How often were you on edge?").score == 4
+
+
+def test_the_follow_up_settles_how_often_and_keeps_both_quotes() -> None:
+    found = followed_up("Yes, my nerves are bad.", "maybe 9 days")
+    assert (found.score, found.ambiguity) == (3, 2)
+    assert found.evidence_quotes == ("maybe 9 days", "Yes, my nerves are bad")
+
+
+def test_a_follow_up_that_says_nothing_leaves_the_first_answer() -> None:
+    found = followed_up("Yes, I've been nervous.", "I couldn't tell you.")
+    assert found.score == 2
+    assert found.ambiguity >= 5
+
+
+def test_the_first_answer_is_the_context_of_the_follow_up() -> None:
+    assert followed_up("I have one glass of wine with dinner.", "every night", item=21).score == 0
+
+
+def test_the_quote_is_the_clause_with_frequency_and_symptom() -> None:
+    found = score("We moved house. I felt anxious on about five days, mostly at night. The dog is fine.")
+    assert found.evidence_quotes == ("I felt anxious on about five days",)
+
+
+def test_each_date_is_quoted() -> None:
+    found = score("On Monday I was nervous all day, and on Friday I was nervous again.")
+    assert found.score == 1
+    assert len(found.evidence_quotes) == 2
+
+
+# --- what holds for any text ---
+
+
+@cache
+def rows() -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(line) for line in TUNING.read_text("utf-8").splitlines())
+
+
+def answers() -> list[tuple[int, str, str]]:
+    return [(row["item"], row["question"], row["answer"]) for row in rows()[::EVERY]]
+
+
+@given(st.integers(1, 23), st.text(max_size=200), st.none() | st.text(max_size=80))
+@settings(deadline=None)
+def test_any_text_is_scored_and_quotes_are_verbatim(item: int, text: str, more: str | None) -> None:
+    answer = AnswerToScore(item=item, question="?", answer=text, follow_up_question="?", follow_up_answer=more)
+    found = score_by_rules(answer)
+    assert grounded_quotes(found.evidence_quotes, *answer.texts) == found.evidence_quotes
+    assert all(quote in "\0".join(answer.texts) for quote in found.evidence_quotes)
+
+
+PIECES = [
+    "not",
+    "never",
+    "every",
+    "day",
+    "night",
+    "most",
+    "two",
+    "week",
+    "weekend",
+    "my",
+    "wife",
+    "I",
+    "but",
+    "no",
+    "yes",
+    "used",
+    "to",
+    "panic",
+    "fine",
+    "ten",
+    ",",
+    ".",
+    "?",
+    "except",
+]
+
+
+@given(st.integers(1, 23), st.lists(st.sampled_from(PIECES), max_size=30))
+@settings(deadline=None)
+def test_any_order_of_cue_words_is_scored_with_evidence(item: int, words: list[str]) -> None:
+    text = " ".join(words)
+    found = score(text, item)
+    assert all(quote in text for quote in found.evidence_quotes)
+    if found.score > 0:
+        assert keep_grounded_quotes(AnswerToScore(item=item, question="?", answer=text), found) == found
+
+
+@pytest.mark.parametrize("item", [1, 7, 14, 21])
+@pytest.mark.parametrize(
+    "piece", ["not ", "maybe ", "monday, ", "every day ", "i don't ", "a 3 ", "the ", "7 ", "but "]
+)
+def test_repeating_one_piece_a_thousand_times_is_no_trouble(item: int, piece: str) -> None:
+    assert score(piece * 1000, item).score in range(5)
+
+
+@pytest.mark.parametrize(
+    "change", [str.upper, str.lower, lambda t: "  " + t.replace(" ", "   ") + "\n", lambda t: t.replace(" ", "\t")]
+)
+def test_case_and_white_space_never_change_a_score(change: Any) -> None:
+    for item, question, text in answers():
+        assert score(change(text), item, question).score == score(text, item, question).score, text
+
+
+@pytest.mark.parametrize("ending", ["", ".", "!", "..", "…", " ."])
+def test_final_punctuation_never_changes_a_score(ending: str) -> None:
+    for item, question, text in answers():
+        if not text.rstrip().endswith("?"):
+            bare = text.rstrip(" .!…")
+            assert score(bare + ending, item, question).score == score(text, item, question).score, text
+
+
+def test_every_score_above_zero_has_evidence() -> None:
+    for item, question, text in answers():
+        found = score(text, item, question)
+        assert found.evidence_quotes or found.score == 0, text
+
+
+# --- JSON lines ---
+
+
+def test_lines_in_lines_out_and_a_bad_line_is_an_error_row() -> None:
+    good = {"id": "x", "item": 6, "question": "How often?", "answer": "Most days.", "score": 3}
+    lines = [
+        json.dumps(good),
+        "{not json",
+        json.dumps({**good, "item": 99}),
+        "",
+        json.dumps({**good, "answer": "Yes."}),
+    ]
+    first, broken, wrong, vague = (json.loads(line) for line in score_lines(lines))
+    assert first == {
+        "id": "x",
+        "score": 3,
+        "ambiguity": 2,
+        "evidenceQuotes": ["Most days"],
+        "confidence": 0.8,
+        "needsFollowUp": False,
+        "engine": "rules",
+    }
+    assert broken["error"].startswith("line 2")
+    assert "item" in wrong["error"]
+    assert vague["needsFollowUp"] is True
