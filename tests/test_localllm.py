@@ -23,10 +23,10 @@ from storage.model_calls import ModelCalls
 from tests.small_model import MODEL, served
 
 # An answer that takes longer is done by the rules, so that turns times seconds bounds the whole.
-SECONDS_AN_ANSWER = 7.0
+SECONDS_AN_ANSWER = 12.0
 NO_ANSWER = {"timeout", "gateway", "rate_limited"}
 
-pytestmark = [pytest.mark.localllm, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.localllm, pytest.mark.timeout(420)]
 
 
 @pytest.fixture(scope="module")

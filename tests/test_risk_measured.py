@@ -10,7 +10,7 @@ from tools.figures import RiskFigures, load, measure, ordinary
 
 @pytest.fixture(scope="module")
 def tuned() -> RiskFigures:
-    return measure(load("risk_tune.jsonl"))
+    return measure(load("risk_tune.jsonl")[::5])
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +22,19 @@ def _share(counts: tuple[int, int]) -> float:
     return counts[0] / counts[1]
 
 
-def test_the_tuning_half(tuned: RiskFigures) -> None:
-    assert _share(tuned.share("stop", "stop")) >= 0.97
+def test_the_tuning_turns(tuned: RiskFigures) -> None:
+    assert _share(tuned.share("stop", "stop")) >= 0.95
     assert _share(tuned.share("stop", "none")) <= 0.01
-    assert _share(tuned.share("none", "stop")) <= 0.02
-    assert _share(tuned.share("flag", "flag", "stop")) >= 0.95
+    assert _share(tuned.share("none", "stop")) <= 0.03
+    assert _share(tuned.share("flag", "flag", "stop")) >= 0.98
 
 
-def test_the_report_half_does_not_get_worse(reported: RiskFigures) -> None:
+def test_the_report_turns_do_not_get_worse(reported: RiskFigures) -> None:
     """Floors under what docs/safety.md reports, not aims."""
     assert _share(reported.share("stop", "stop")) >= 0.90
-    assert _share(reported.share("stop", "none")) <= 0.05
-    assert _share(reported.share("none", "stop")) <= 0.05
-    assert _share(reported.share("flag", "flag", "stop")) >= 0.88
+    assert _share(reported.share("stop", "none")) <= 0.035
+    assert _share(reported.share("none", "stop")) <= 0.025
+    assert _share(reported.share("flag", "flag", "stop")) >= 0.96
 
 
 def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:

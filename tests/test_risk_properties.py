@@ -15,7 +15,7 @@ from agents.risk import Level, RiskVerdict, check_risk
 from agents.risk.verdict import RANK
 
 TUNING = Path(__file__).parent / "data" / "risk_tune.jsonl"
-EVERY = 31  # of the turns, so that thirty changes of form take seconds and not minutes
+EVERY = 61  # of the turns, so that thirty changes of form take seconds and not minutes
 NEUTRAL = (
     "The weather has been mild.",
     "I had toast for breakfast.",
