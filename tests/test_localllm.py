@@ -37,7 +37,7 @@ def small_model() -> Iterator[str]:
 
 @pytest.fixture
 def held(settings: Settings, database: Database, small_model: str) -> View:
-    """A patient who answers in whole sentences, mostly clear ones, interviewed by the small model."""
+    """A patient of few words, which leaves the model room to finish its own, interviewed by it."""
     with_model = Settings(
         _env_file=None,
         crosscut_home=settings.crosscut_home,
@@ -50,7 +50,7 @@ def held(settings: Settings, database: Database, small_model: str) -> View:
     )
     runtime = build_runtime(with_model, database)
     try:
-        patient = SimulatedPatient(persona("one-more-check"), seed=1)
+        patient = SimulatedPatient(persona("flashbacks-and-pills"), seed=1)
         return converse(runtime, runtime.start(seed=1), simulated(patient))
     finally:
         runtime.close()

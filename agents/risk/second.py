@@ -73,7 +73,7 @@ def _raised(verdict: RiskVerdict, message: Message, item: int, opinion: Opinion)
     needed = limits.stop_from_none if verdict.level == "none" else limits.stop_from_flag
     if opinion.stop > needed:
         level = "stop"
-    elif verdict.level == "none" and opinion.risk > limits.flag_from_none:
+    elif verdict.level == "none" and opinion.risk > limits.flag_from_none and not _only_asks(message):
         level = "flag"
     else:
         return verdict
@@ -86,6 +86,11 @@ def _raised(verdict: RiskVerdict, message: Message, item: int, opinion: Opinion)
             "cues": (*verdict.cues, RULE),
         }
     )
+
+
+def _only_asks(message: Message) -> bool:
+    """'What do you mean?' says nothing of the patient, whatever the question was about."""
+    return all("?" in sentence.ending for sentence in message.sentences)
 
 
 def _flags(opinion: Opinion) -> RiskFlags:
