@@ -18,7 +18,7 @@ from settings import load_settings
 
 if TYPE_CHECKING:
     from graph.conversation import Reply
-    from graph.runtime import View
+    from graph.view import View
     from storage.sessions import DiagnosticMode
 
 

@@ -15,7 +15,7 @@ from errors import InputError, NotFoundError
 if TYPE_CHECKING:
     from graph.comparison import Change, Comparison
     from graph.replay import Checkpoint, Fork
-    from graph.runtime import View
+    from graph.view import View
     from storage.sessions import Session, Sessions
 
 _TIME = "%Y-%m-%d %H:%M:%S"

@@ -16,8 +16,9 @@ from agents.risk.checker import RiskChecker
 from agents.scorer import scorer
 from graph.checkpoints import SealedSaver
 from graph.interview import CallRecorder, InterviewAgents
-from graph.runtime import InterviewRuntime, Versions
+from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
+from graph.threads import Versions
 from settings import Settings
 from storage import migrate
 from storage.crypto import Vault, load_vault

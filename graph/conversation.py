@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from errors import InputError
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
 from graph.transcripts import AnswerScript
+from graph.view import View
 
 Reply = Callable[[View], str]
 MOST_REPLIES_AN_ITEM = 5

@@ -18,9 +18,10 @@ from errors import InputError, NotFoundError
 from graph.checkpoints import SealedSaver
 from graph.comparison import Compared, Comparison, Outcome, StateDiff, diff_states
 from graph.conversation import asks_again
-from graph.runtime import InterviewRuntime, View, view_of
+from graph.runtime import InterviewRuntime
 from graph.state import InterviewState
 from graph.transcripts import NOTHING_TO_ADD
+from graph.view import View, view_of
 from instruments.level1 import item_id
 from instruments.profile import SessionStatus, Timestamp
 from storage.audit import append_within

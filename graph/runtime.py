@@ -1,25 +1,19 @@
 """Runs interviews: a patient's message is taken exactly once, and whatever was killed is taken up again.
 
-A turn: lock the session, recover it, enter the message in the ledger, resume the graph. Recovery never asks LangGraph
-whether a run is finished (`next` is also empty between a node's writes and the next checkpoint); it asks whether the
-graph waits for a message that the ledger already has.
+A turn: lock the session, recover it, enter the message in the ledger, resume the graph (graph/threads.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
 
 from agents.risk import RiskVerdict, Span
 from agents.risk.checker import MessageToCheck
@@ -35,53 +29,21 @@ from errors import (
     TurnInProgress,
     UnrecordedStop,
 )
-from graph.checkpoints import SealedSaver
-from graph.interview import InterviewAgents, ReceivedMessage, build_interview, stop_update
+from graph.interview import InterviewAgents, ReceivedMessage, stop_update
 from graph.safety import SafetyDesk
-from graph.state import AgentRecord, InterviewState, Line, RiskRecord, ScoreRecord, Setup, first_state, plain
-from instruments.profile import PatientProfile, RiskFlags, SessionMeta, SessionStatus
-from storage.database import Connection, Database, borrowed
+from graph.state import InterviewState
+from graph.threads import InterviewThreads, Versions
+from graph.view import View, view_of
+from instruments.profile import RiskFlags, SessionStatus
+from storage.database import Connection, Database
 from storage.deletion import delete_session
-from storage.sessions import DiagnosticMode, Progress, Session, Sessions, lock_key
+from storage.sessions import DiagnosticMode, Session, Sessions
 from storage.spool import StopRecord
-from storage.turns import Turn, Turns
+from storage.turns import Turns
 
 MAX_MESSAGE_CHARACTERS = 100_000
-_MAX_STEPS_A_TURN = 25
-_STOP_PATIENCE_SECONDS = 2.0
 
 log = logging.getLogger("crosscut.safety")
-
-
-@dataclass(frozen=True)
-class View:
-    """What a screen shows of a session, read from its checkpoint."""
-
-    session_id: str
-    profile: PatientProfile
-    turn: int
-    item: int
-    lines: tuple[Line, ...]
-    records: dict[int, ScoreRecord]
-    risks: dict[int, RiskRecord]
-    wordings: dict[int, AgentRecord]
-    paused: bool
-
-    @property
-    def open(self) -> bool:
-        return self.profile.session_status is SessionStatus.ACTIVE
-
-    @property
-    def items_completed(self) -> int:
-        return len(self.profile.question_state.completed_items)
-
-
-@dataclass(frozen=True)
-class Versions:
-    """What made this session's words and scores; goes into `sessionMeta`."""
-
-    model: str
-    prompt: str
 
 
 class InterviewRuntime:
@@ -89,16 +51,17 @@ class InterviewRuntime:
         self, database: Database, agents: InterviewAgents, versions: Versions, desk: SafetyDesk, *, workers: int = 8
     ) -> None:
         self._db = database
-        self._versions = versions
         self._agents = agents
         self._desk = desk
         self.sessions = Sessions(database)
         self.turns = Turns(database)
-        self.graph: CompiledStateGraph[Any, Any, Any, Any] = build_interview(agents).compile(
-            checkpointer=SealedSaver(database)
-        )
+        self._threads = InterviewThreads(database, agents, versions)
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
+
+    @property
+    def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        return self._threads.graph
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -147,11 +110,11 @@ class InterviewRuntime:
             raise
 
     def _view(self, session: Session) -> View:
-        state, waits = self._load(session.id)
-        if state is None or (state.is_open and (not waits or self._pending_turn(session.id, state))):
+        state, waits = self._threads.load(session.id)
+        if state is None or (state.is_open and (not waits or self._threads.pending_turn(state))):
             return self.recover(session.id)
         if state.profile.session_status != session.status:  # killed after the checkpoint, before the row
-            self.sessions.record_progress(session.id, _progress(state))
+            self._threads.record_progress(state)
         return view_of(state)
 
     def recover(self, session_id: str) -> View:
@@ -185,8 +148,8 @@ class InterviewRuntime:
         return gone
 
     def _start(self, session: Session, seed: int | None) -> View:
-        with self._locked(session.id) as lock:
-            return view_of(self._begin(session, seed, lock))
+        with self._threads.locked(session.id) as lock:
+            return view_of(self._threads.begin(session, seed, lock))
 
     def _take(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
         self._drain()
@@ -200,16 +163,16 @@ class InterviewRuntime:
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
             raise InputError(f"a message may have {MAX_MESSAGE_CHARACTERS:,} characters, not {len(message.text):,}.")
         session_id, expected = message.session_id, message.turn
-        with self._locked(session_id) as lock:
+        with self._threads.locked(session_id) as lock:
             if not self.sessions.waits_for(session_id, expected, lock):
-                state = self._recovered(self.sessions.get(session_id), lock)
+                state = self._threads.recovered(self.sessions.get(session_id), lock)
                 if not state.is_open or self._is_duplicate(session_id, message.message_id, expected, state):
                     self._audit_refused(message, self._read(message, state.cursor.item), "closed or known")
                     return view_of(state)
             turn = self.turns.add(session_id, expected, message.message_id, message.text)
             if turn.turn != expected:  # this message was taken before, as another turn
-                return view_of(self._recovered(self.sessions.get(session_id), lock))
-            return view_of(self._resume(turn, lock))
+                return view_of(self._threads.recovered(self.sessions.get(session_id), lock))
+            return view_of(self._threads.resume(turn, lock))
 
     def _read(self, message: ReceivedMessage, item: int) -> RiskVerdict:
         return self._agents.risk.read(MessageToCheck(text=message.text, item=item, message_id=message.message_id))
@@ -222,7 +185,7 @@ class InterviewRuntime:
         """Close the session for safety. With the database gone, the stop goes to the spool and the script is raised."""
         try:
             self._drain()
-            with self._locked(message.session_id, wait=True) as lock:
+            with self._threads.locked(message.session_id, wait=True) as lock:
                 return view_of(self._stopped(message, verdict, lock))
         except StorageError as error:
             log.critical("a safety stop could not be entered: %s", type(error).__name__)
@@ -241,31 +204,25 @@ class InterviewRuntime:
             raise
         except Exception as error:  # whatever broke the conversation, it must not keep the stop from being entered
             log.critical("a session is stopped although it cannot be taken up: %s", type(error).__name__)
-            found, _ = self._load(session.id)
-            state = found or InterviewState(self._first_state(session, None))
+            state = self._threads.unbroken(session)
         if state.profile.session_status is SessionStatus.TERMINATED:
             return state
         return self._forced_stop(state, message, verdict, lock)
 
     def _resumed(self, session: Session, message: ReceivedMessage, lock: Connection) -> InterviewState:
-        state = self._recovered(session, lock)
+        state = self._threads.recovered(session, lock)
         known = self.turns.by_message(session.id, message.message_id)
         if message.text and known is None and state.is_open and state.cursor.turn == message.turn:
             turn = self.turns.add(session.id, message.turn, message.message_id, message.text)
-            state = self._resume(turn, lock)
+            state = self._threads.resume(turn, lock)
         return state
 
     def _forced_stop(
         self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
     ) -> InterviewState:
         self._desk.record(message, verdict)
-        update = plain(stop_update(state, message, verdict, self._agents.script))
-        self.graph.update_state(_config(message.session_id), update, as_node="SAFETY_STOP")
-        stopped, _ = self._load(message.session_id)
-        if stopped is None:
-            raise StorageError("a safety stop was written and cannot be read back")
-        self.sessions.record_progress(message.session_id, _progress(stopped), lock)
-        return stopped
+        update = stop_update(state, message, verdict, self._agents.script)
+        return self._threads.written(message.session_id, update, "SAFETY_STOP", lock)
 
     def _drain(self) -> None:
         """Enter the stops that happened while the database was gone, before any later turn of any session."""
@@ -284,7 +241,7 @@ class InterviewRuntime:
         verdict = RiskVerdict(
             level="stop", rule=record.rule, flags=flags, spans=spans, cues=record.cues, degraded=record.degraded
         )
-        with suppress(NotFoundError), self._locked(record.session_id, wait=True) as lock:  # deleted meanwhile
+        with suppress(NotFoundError), self._threads.locked(record.session_id, wait=True) as lock:  # deleted meanwhile
             self._stopped(message, verdict, lock)
 
     def _is_duplicate(self, session_id: str, message_id: str, expected_turn: int, state: InterviewState) -> bool:
@@ -298,100 +255,5 @@ class InterviewRuntime:
         )
 
     def _recover_locked(self, session_id: str) -> View:
-        with self._locked(session_id) as lock:
-            return view_of(self._recovered(self.sessions.get(session_id), lock))
-
-    def _recovered(self, session: Session, lock: Connection) -> InterviewState:
-        state, waits = self._load(session.id)
-        if state is None:
-            return self._begin(session, None, lock)
-        if not waits:
-            state = self._invoke(session.id, None, lock)
-        elif session.next_turn != state.cursor.turn:  # killed after the checkpoint, before the row
-            self.sessions.record_progress(session.id, _progress(state), lock)
-        while (turn := self._pending_turn(session.id, state)) is not None:
-            state = self._resume(turn, lock)
-        return state
-
-    def _pending_turn(self, session_id: str, state: InterviewState) -> Turn | None:
-        """The message that the ledger holds and the conversation has not got to."""
-        return self.turns.get(session_id, state.cursor.turn) if state.is_open else None
-
-    def _begin(self, session: Session, seed: int | None, lock: Connection) -> InterviewState:
-        return self._invoke(session.id, self._first_state(session, seed), lock)
-
-    def _first_state(self, session: Session, seed: int | None) -> dict[str, Any]:
-        meta = SessionMeta(
-            session_id=session.id,
-            model_version=self._versions.model,
-            prompt_version=self._versions.prompt,
-            synthetic_persona_id=session.persona,
-        )
-        setup = Setup(session_id=session.id, mode=session.mode, seed=_seed(session.id, seed))
-        return first_state(setup, PatientProfile(session_meta=meta))
-
-    def _resume(self, turn: Turn, lock: Connection) -> InterviewState:
-        message = {"text": turn.text, "at": turn.received_at.isoformat(), "id": turn.message_id}
-        return self._invoke(turn.session_id, Command(resume=message), lock)
-
-    def _invoke(self, session_id: str, value: Any, lock: Connection) -> InterviewState:
-        state = InterviewState(self.graph.invoke(value, _config(session_id), durability="sync"))
-        self.sessions.record_progress(session_id, _progress(state), lock)
-        return state
-
-    def _load(self, session_id: str) -> tuple[InterviewState | None, bool]:
-        """The checkpointed state, and whether the graph waits for a message."""
-        snapshot = self.graph.get_state(_config(session_id))
-        return (InterviewState(snapshot.values) if snapshot.values else None), bool(snapshot.interrupts)
-
-    @contextmanager
-    def _locked(self, session_id: str, *, wait: bool = False) -> Iterator[Connection]:
-        """The connection that holds the session's advisory lock, which dies with it: a killed process keeps none.
-
-        A stop waits for the turn before it; it does not wait long for a database that is gone.
-        """
-        key = lock_key(session_id)
-        with borrowed(self._db.locks, _STOP_PATIENCE_SECONDS if wait else None) as connection:
-            if wait:
-                connection.execute("SELECT pg_advisory_lock(%s)", (key,))
-            else:
-                row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
-                if row is None or not row["taken"]:
-                    raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
-            try:
-                yield connection
-            finally:
-                connection.execute("SELECT pg_advisory_unlock(%s)", (key,))
-
-
-def _config(session_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": session_id}, "recursion_limit": _MAX_STEPS_A_TURN}
-
-
-def _seed(session_id: str, wanted: int | None) -> int:
-    return wanted if wanted is not None else int.from_bytes(hashlib.sha256(session_id.encode()).digest()[:4])
-
-
-def _progress(state: InterviewState) -> Progress:
-    profile = state.profile
-    return Progress(
-        status=profile.session_status.value,
-        items_completed=len(profile.question_state.completed_items),
-        next_turn=state.cursor.turn,
-        flags=tuple(name for name, is_set in profile.risk_flags.to_json_dict().items() if is_set),
-    )
-
-
-def view_of(state: InterviewState) -> View:
-    transcript = tuple(line.transcribed() for line in state.lines)
-    return View(
-        session_id=state.setup.session_id,
-        profile=state.profile.model_copy(update={"transcript": transcript}),
-        turn=state.cursor.turn,
-        item=state.cursor.item,
-        lines=tuple(state.lines),
-        records=state.records,
-        risks=state.risks,
-        wordings=state.wordings,
-        paused=state.cursor.paused,
-    )
+        with self._threads.locked(session_id) as lock:
+            return view_of(self._threads.recovered(self.sessions.get(session_id), lock))

@@ -24,6 +24,8 @@ class Anchor(_Data):
 class Item(_Data):
     number: int = Field(ge=1, le=23)
     text: str
+    topic: str
+    """What it is about in a few words. The trained readers have learned from these: other words need new training."""
     concepts: tuple[tuple[str, ...], ...]
     """A paraphrase must keep every concept: at least one wording of each group."""
 

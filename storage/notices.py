@@ -27,6 +27,7 @@ _LONGEST_WAIT = timedelta(hours=1)
 _DUE = f"""
     acknowledged_at IS NULL AND next_try_at <= %(at)s AND tries < {MAX_TRIES}
     AND (%(webhook)s AND webhook_sent_at IS NULL OR %(mail)s AND mail_sent_at IS NULL)
+    AND EXISTS (SELECT FROM sessions WHERE id = session_id AND persona IS NULL)
 """
 _BY_URGENCY = "ORDER BY kind = 'stop' DESC, created_at, id"
 
@@ -68,7 +69,7 @@ class Notices:
             return add_within(connection, session_id, kind, turn)
 
     def due(self, channels: Collection[Channel], at: datetime | None = None) -> list[Notice]:
-        """What would be sent now over these channels, stops first."""
+        """What would be sent now over these channels, stops first. Nobody is called for a synthetic patient."""
         return self._notices(f"SELECT * FROM notices WHERE {_DUE} {_BY_URGENCY}", _moment(channels, at))
 
     def claim(self, channels: Collection[Channel], at: datetime | None = None) -> Notice | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
+from graph.view import View
 
 CLEAR = "Several days."
 

@@ -14,7 +14,8 @@ import pytest
 
 from errors import NotFoundError
 from graph.replay import Replay
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
+from graph.view import View
 from settings import Settings
 from storage.audit import Audit
 from storage.checkpoints import TABLES as CHECKPOINT_TABLES

@@ -16,8 +16,9 @@ import psycopg
 import pytest
 
 from errors import CrosscutError
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
 from graph.state import Setup, first_state
+from graph.view import View
 from instruments.profile import PatientProfile, QuestionState, SessionMeta
 from settings import Settings
 from storage.audit import Audit

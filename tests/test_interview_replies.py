@@ -10,7 +10,8 @@ import pytest
 
 from agents.interviewer import QuestionBrief, word_by_rules
 from agents.wording import item_words
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
+from graph.view import View
 from instruments.level1 import item_id
 from instruments.profile import RiskFlags, SessionStatus
 from storage.audit import Audit

@@ -13,8 +13,8 @@ from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
 from graph.assembly import build_runtime
 from graph.conversation import converse
-from graph.runtime import View
 from graph.state import AgentRecord
+from graph.view import View
 from instruments.level1 import item_id, item_number, level1
 from instruments.profile import SessionStatus
 from settings import Settings

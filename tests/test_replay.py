@@ -11,8 +11,9 @@ from langgraph.types import Command
 from agents.escalation import escalation
 from errors import InputError, NotFoundError
 from graph.replay import Fork, Replay
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
 from graph.transcripts import NOTHING_TO_ADD
+from graph.view import View
 from instruments.profile import SessionStatus
 from settings import Settings
 from storage.audit import Audit

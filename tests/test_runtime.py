@@ -18,9 +18,10 @@ from agents.risk.checker import RiskChecker
 from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, NotFoundError, StaleTurn, StorageError, TurnInProgress
 from graph.interview import InterviewAgents
-from graph.runtime import InterviewRuntime, Versions
+from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.state import STATE_VERSION, InterviewState
+from graph.threads import Versions
 from instruments.profile import SessionStatus
 from settings import Settings
 from storage.database import Database

@@ -21,8 +21,10 @@ from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, ServiceError, StaleTurn, TurnInProgress, UnrecordedStop
 from graph.assembly import build_runtime, connected, prepare_database
 from graph.interview import InterviewAgents
-from graph.runtime import InterviewRuntime, Versions, View
+from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
+from graph.threads import Versions
+from graph.view import View
 from instruments.profile import SessionStatus
 from settings import Settings
 from storage.audit import Audit, text_mac

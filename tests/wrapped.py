@@ -28,7 +28,7 @@ def wrapped_runtime(settings: Settings, database: Database, wrap: Wrap) -> Itera
     }
     assert {"interviewer", "scorer"} <= changes.keys()
     changes["record_check"] = wrap("audit", agents.record_check)
-    runtime = InterviewRuntime(database, replace(agents, **changes), built._versions, built._desk)
+    runtime = InterviewRuntime(database, replace(agents, **changes), built._threads.versions, built._desk)
     try:
         yield runtime
     finally:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from agents.escalation import escalation
 from errors import NotFoundError, StaleTurn, TurnInProgress, UnrecordedStop
-from graph.runtime import MAX_MESSAGE_CHARACTERS, View
+from graph.runtime import MAX_MESSAGE_CHARACTERS
 from graph.state import Line
+from graph.view import View
 from instruments.level1 import item_number, level1
 from instruments.profile import ItemResponse, SessionStatus
 from ui.bench import workbench

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from errors import NotFoundError
-from graph.runtime import View
 from graph.state import ScoreRecord
+from graph.view import View
 from instruments.level1 import item_id, item_number
 from instruments.profile import RiskFlags, SessionStatus
 from storage.notices import Notices

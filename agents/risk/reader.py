@@ -1,7 +1,6 @@
 """A second reader beside the rules: a small encoder that has learned from labelled turns what no cue table can list.
 
-Its vectors are the embedded MiniLM's; its three layers (`reader.onnx`) were trained by `python -m tools.train_reader`.
-What its opinion may change is decided in `agents/risk/second.py`.
+`python -m tools.train risk` makes it (`reader.onnx`). What it may change is decided in `agents/risk/second.py`.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-import onnxruntime
 from pydantic import BaseModel, ConfigDict
 
-from agents.language import wordpieces
+from agents.language.encoder import Encoder
 from agents.risk.tables import Concern
+from instruments.level1 import level1
 
 CONCERNS: tuple[Concern, ...] = ("suicide", "self_harm", "violence", "substance")
-_LEVELS = 3  # none, flag, stop; the concerns follow
-LONGEST = 160  # pieces: what it was trained on
-_MODEL = "reader.onnx"
+_ENCODER = Encoder("agents.risk")
 
 
 class Limits(BaseModel):
@@ -41,7 +38,6 @@ class _Tables(BaseModel):
 
     limits: Limits
     inferred: tuple[str, ...]
-    topics: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -69,27 +65,12 @@ def is_inferred(rule: str) -> bool:
 
 def topic(item: int) -> str:
     """What the item's question was about."""
-    return _tables().topics[item]
-
-
-@cache
-def _session() -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # messages are short: threads would cost more than they bring
-    model = files("agents.risk").joinpath(_MODEL).read_bytes()
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return level1().item(item).topic if item else ""
 
 
 def opinion(text: str, item: int) -> Opinion:
     """What the reader makes of a short stretch of text, as answer to the item's question."""
-    encoded = wordpieces.tokenizer().encode(topic(item), text)
-    return _opinion(encoded.ids[:LONGEST], encoded.type_ids[:LONGEST])
-
-
-def _opinion(pieces: list[int], segments: list[int]) -> Opinion:
-    vectors = wordpieces.vectors(pieces, segments)[np.newaxis]
-    (outputs,) = _session().run(None, {"vectors": vectors})
-    none, flag, stop, *concerns = (float(value) for value in outputs[0])
+    none, flag, stop, *concerns = _ENCODER.read(topic(item), text)
     return Opinion(
         stop=stop - float(np.logaddexp(none, flag)),
         risk=float(np.logaddexp(flag, stop)) - none,

@@ -40,12 +40,13 @@ def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> Ri
 
 def _read(message: Message, item: int) -> Opinion:
     """The gravest opinion of any stretch. More sentences only add stretches, so what stands beside hides nothing."""
-    opinions = [reader.opinion(text, item) for text in _stretches(_parts(message))]
+    opinions = [reader.opinion(text, item) for text in stretches(message)]
     return replace(max(opinions, key=lambda o: o.stop), risk=max(o.risk for o in opinions))
 
 
-def _stretches(parts: list[str]) -> list[str]:
+def stretches(message: Message) -> list[str]:
     """Every sentence, every two and every three in a row; of a very long message, every one and every other three."""
+    parts = _parts(message)
     if len(parts) > _MANY:
         spans = [(at, at + 1) for at in range(len(parts))]
         spans += [(at, at + _TOGETHER) for at in range(0, len(parts), _TOGETHER - 1)]

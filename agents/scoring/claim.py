@@ -15,7 +15,7 @@ Kind = Literal["often", "denied", "affirmed", "vague"]
 OWN, PLAIN, BESIDE, LOOSE = 4, 3, 2, 1
 """How surely a claim is about the item: in the item's own words; in none but the answer's; beside a clause in some
 other words; in the same clause as those."""
-_NOT_DAYS = ("severity", "ago", "within")
+NOT_DAYS = ("severity", "ago", "within")
 _MORE_THAN_USUAL = (3, 4, 5)
 
 
@@ -61,7 +61,7 @@ class Claim:
 
 
 def is_definite(frequency: Frequency) -> bool:
-    return frequency.grade != "vague" and not frequency.negated and frequency.form not in _NOT_DAYS
+    return frequency.grade != "vague" and not frequency.negated and frequency.form not in NOT_DAYS
 
 
 @dataclass(frozen=True)

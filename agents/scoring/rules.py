@@ -11,15 +11,12 @@ from agents.scoring.claims import claims
 from agents.scoring.contract import AnswerToScore, ItemScore
 from agents.scoring.evidence import quotes
 from agents.scoring.items import as_stated
+from agents.scoring.scale import CLEAR_UNTIL, SCALE_DAYS, score_of
 from agents.scoring.scope import scopes
+from agents.scoring.second import with_second_opinion
 from agents.scoring.weigh import Finding, Weighing
 
-CLEAR_UNTIL = 4
-_NOTHING_FROM = 8
-_BEST_FIT = 2
 _FEW_WORDS = 8
-_LIMITS = ((0, 0), (2, 1), (7, 2), (11, 3))
-_SCALE_DAYS = (0.0, 1.5, 5.0, 10.0, 14.0)
 _ASKS_FOR_DAYS = re.compile(r"how many|number of (?:days|nights|times)|which days|how much of|count", re.I)
 
 
@@ -45,6 +42,12 @@ def score_by_rules(answer: AnswerToScore) -> ItemScore:
 
 
 def read_answer(item: int, question: str, text: str, earlier: Answer | None = None) -> Read:
+    """What the rules find, and what the second reader makes of it."""
+    read = read_by_rules(item, question, text, earlier)
+    return replace(read, finding=with_second_opinion(read.answer, read.finding))
+
+
+def read_by_rules(item: int, question: str, text: str, earlier: Answer | None = None) -> Read:
     answer = take_apart(text, item)
     scope = scopes(answer)
     on_scale = not earlier and not _ASKS_FOR_DAYS.search(question)
@@ -67,10 +70,10 @@ def _on_the_scale(found: list[Claim], answer: Answer, bare_is_scale: bool) -> li
 
 def _scaled(claim: Claim) -> Claim:
     number = claim.frequency.days if claim.frequency else claim.days
-    if not number.is_integer() or number >= len(_SCALE_DAYS):
+    if not number.is_integer() or number >= len(SCALE_DAYS):
         return claim
     kind: Kind = "often" if number else "denied"
-    return replace(claim, kind=kind, days=_SCALE_DAYS[int(number)], grade="anchor", is_complement=False)
+    return replace(claim, kind=kind, days=SCALE_DAYS[int(number)], grade="anchor", is_complement=False)
 
 
 def _both(first: Read, second: Read) -> ItemScore:
@@ -95,12 +98,3 @@ def _item_score(finding: Finding, read: Read, other: Read | None) -> ItemScore:
             "confidence": round(1 - finding.ambiguity / 10, 2),
         }
     )
-
-
-def score_of(finding: Finding) -> int:
-    if finding.ambiguity >= _NOTHING_FROM:
-        return 0
-    if finding.days is None:
-        return _BEST_FIT
-    days = max(round(finding.days), 1) if finding.days else 0
-    return next((score for limit, score in _LIMITS if days <= limit), len(_LIMITS))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from benchmark.personas import persona
 from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
-from graph.runtime import InterviewRuntime, View
+from graph.runtime import InterviewRuntime
+from graph.view import View
 from instruments.level1 import level1
 from tests.gateway import Gateway, Received
 from tests.gateway.wire import tokens

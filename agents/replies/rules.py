@@ -1,6 +1,6 @@
 """What a patient's reply is, when it is no answer: nothing, a refusal, a question back, a wish to stop.
 
-The cues are data (`replies.toml`). They are taken away from each sentence first; whatever then still says yes, no or
+The cues are data (`cues.toml`). They are taken away from each sentence first; whatever then still says yes, no or
 how often is an answer. So a doubtful reply goes to the scorer, which says how unclear it is.
 """
 
@@ -69,7 +69,7 @@ class _Tables(BaseModel):
     topics: dict[Topic, tuple[str, ...]]
 
 
-def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
+def read_by_rules(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     """Read a message that replies to `item`; `paused` when the conversation had been left off before it."""
     reading = read(text).text
     if not reading.strip():
@@ -82,10 +82,15 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     if not parted:
         return Reply("wordless")
     context = _Context(item=item, paused=paused, alone=len(parted) == 1)
-    if len(reading.split()) > _tables().longest:
+    if len(reading.split()) > longest_reply():
         wants_to_stop = "pause" in _Sentence(reading, parted[-1], context).kinds
         return Reply("pause" if wants_to_stop else "answer", answers=True)
     return _decided([_Sentence(reading, parts, context) for parts in parted])
+
+
+def longest_reply() -> int:
+    """Words; what is longer is a story."""
+    return _tables().longest
 
 
 def _decided(sentences: list[_Sentence]) -> Reply:
@@ -224,7 +229,7 @@ class _Sentence:
 
 @cache
 def _tables() -> _Tables:
-    return _Tables.model_validate(tomllib.loads(files("agents").joinpath("replies.toml").read_text("utf-8")))
+    return _Tables.model_validate(tomllib.loads(files("agents.replies").joinpath("cues.toml").read_text("utf-8")))
 
 
 @cache

@@ -1,0 +1,38 @@
+"""A small trained encoder that runs inside the process: two texts in, a few numbers out.
+
+Its vectors are the embedded MiniLM's (`wordpieces.py`); its layers stand in an ONNX file beside the module that uses
+it, made by `python -m tools.train`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib.resources import files
+
+import numpy as np
+import onnxruntime
+
+from agents.language import wordpieces
+
+LONGEST = 160
+"""Pieces: what the encoders were trained on."""
+
+
+class Encoder:
+    def __init__(self, package: str, file: str = "reader.onnx") -> None:
+        self._package = package
+        self._file = file
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # texts are short: threads would cost more than they bring
+        model = files(self._package).joinpath(self._file).read_bytes()
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def read(self, about: str, text: str) -> list[float]:
+        """What the encoder makes of a text, as answer to what it is about."""
+        encoded = wordpieces.tokenizer().encode(about, text)
+        vectors = wordpieces.vectors(encoded.ids[:LONGEST], encoded.type_ids[:LONGEST])[np.newaxis]
+        (outputs,) = self._session.run(None, {"vectors": vectors})
+        return [float(value) for value in outputs[0]]

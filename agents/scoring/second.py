@@ -1,0 +1,88 @@
+"""What the second reader may change: the score, and whether the answer is clear. A quote is always the patient's."""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.language.frequency import Frequency
+from agents.scoring import reader
+from agents.scoring.answer import Answer
+from agents.scoring.claim import LOOSE, NOT_DAYS, Claim
+from agents.scoring.parts import Part
+from agents.scoring.reader import Opinion
+from agents.scoring.scale import BEST_FIT, CLEAR_UNTIL, NOTHING_FROM, SCALE_DAYS, score_of, score_of_days
+from agents.scoring.weigh import Finding
+
+_SURE = 2
+_IMPLIED, _GUESS, _NOTHING = 4, 6, 9
+_FAR = 2  # points
+log = logging.getLogger("crosscut.scoring")
+
+
+class Limits(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    vague: float
+    override: float
+    sure: float
+
+
+@cache
+def _limits() -> Limits:
+    return Limits.model_validate(tomllib.loads(files("agents.scoring").joinpath("reader.toml").read_text("utf-8")))
+
+
+def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
+    """An anchor or a number alone needs none. A reader that fails leaves what the rules found."""
+    if not answer.parts or (finding.ambiguity <= _SURE and all(part.is_bare for part in answer.parts)):
+        return finding
+    try:
+        opinion = reader.opinion(answer, finding)
+    except Exception as error:
+        log.error("the second reader failed on an answer: %s", type(error).__name__)
+        return finding
+    return _left_open(answer, finding, opinion) if opinion.vague > _limits().vague else _clear(answer, finding, opinion)
+
+
+def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
+    """Either it is there and nobody knows how often, or there is nothing to go on."""
+    if finding.ambiguity > CLEAR_UNTIL and (finding.ambiguity >= NOTHING_FROM) == (opinion.score == 0):
+        return finding
+    if opinion.score == 0:
+        return Finding(None, _NOTHING)
+    if opinion.score == BEST_FIT or finding.days is None:
+        return Finding(None, _GUESS, finding.claims or _support(answer, BEST_FIT))
+    return replace(finding, ambiguity=_GUESS)
+
+
+def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
+    found = score_of(finding)
+    if opinion.score == found or opinion.scores[opinion.score] < _limits().override:
+        return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
+    far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
+    unsure = far and opinion.scores[opinion.score] < _limits().sure
+    days = SCALE_DAYS[opinion.score]
+    claims = _support(answer, opinion.score)
+    return Finding(days, _GUESS if unsure else _IMPLIED, claims)
+
+
+def _support(answer: Answer, score: int) -> tuple[Claim, ...]:
+    """The last clause that counts just this, or else that names the matter, or else the longest."""
+    if score == 0:
+        return ()
+    counting = [(part, f) for part in answer.parts for f in part.frequencies if f.form not in NOT_DAYS]
+    exact = [pair for pair in counting if score_of_days(pair[1].days) == score and not pair[1].negated]
+    if exact:
+        return (_claim(*exact[-1], score),)
+    naming = [part for part in answer.parts if part.matters] or [max(answer.parts, key=lambda p: p.end - p.start)]
+    return (_claim(naming[-1], None, score),)
+
+
+def _claim(part: Part, frequency: Frequency | None, score: int) -> Claim:
+    return Claim(part, "often", LOOSE, SCALE_DAYS[score], frequency=frequency)

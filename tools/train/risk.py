@@ -1,0 +1,136 @@
+"""The risk check's second reader: first trained on whole messages, then on what it will be shown, all their stretches.
+
+The gravest stretch speaks for its message, then as in use. So a stop needs one stretch that says it, and a
+harmless message teaches that none of its sentences is a danger by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.language import read
+from agents.risk.message import Message
+from agents.risk.reader import topic
+from agents.risk.second import stretches
+from tools.figures import DATA, ordinary
+from tools.train.network import Reader, taught
+
+LAYERS, SMOOTH = 6, 0.04
+WHOLE_EPOCHS, EPOCHS = 2, 4
+MOST = 24  # stretches of a turn
+ORDINARY = 2400
+LEVELS = {"none": 0, "flag": 1, "stop": 2}
+FLAGS = ("suicidalityMentioned", "selfHarmIdeation", "violenceRisk", "substanceAbuseSignal")
+OUTPUTS = len(LEVELS) + len(FLAGS)
+WEIGHTS = (1.0, 1.0, *(0.125,) * len(FLAGS))
+
+
+@dataclass(frozen=True)
+class Example:
+    id: str
+    text: str
+    item: int
+    level: int
+    flags: tuple[float, ...]
+
+    @property
+    def author(self) -> str:
+        """Turns of one author are more alike than the world is."""
+        return self.id.partition("-")[0]
+
+
+def labelled() -> list[Example]:
+    rows = [json.loads(line) for line in (DATA / "risk_tune.jsonl").read_text("utf-8").splitlines()]
+    return [_example(row) for row in rows]
+
+
+def _example(row: dict[str, Any]) -> Example:
+    flags = tuple(float(name in row["flags"]) for name in FLAGS)
+    return Example(row["id"], read(row["text"]).text, row["item"] or 0, LEVELS[row["level"]], flags)
+
+
+def harmless() -> list[Example]:
+    different = {turn.text.lower(): turn for turn in ordinary()}
+    turns = random.Random(0).sample(list(different.values()), ORDINARY)
+    return [Example(f"o-{n}", read(turn.text).text, turn.item, 0, (0.0,) * 4) for n, turn in enumerate(turns)]
+
+
+def trained(examples: list[Example], seed: int = 0) -> Reader:
+    torch.manual_seed(seed)
+    chance = random.Random(seed)
+    neutral = [e.text.rstrip(".") for e in harmless() if 10 < len(e.text) < 90 and "day" not in e.text]
+    reader = Reader(OUTPUTS, LAYERS)
+
+    def loss(epoch: int, batch: list[Example]) -> Tensor:
+        texts = [(example, varied(example, chance, neutral)) for example in batch]
+        return _loss(reader, texts, whole=epoch < WHOLE_EPOCHS)
+
+    return taught(reader, examples, loss, epochs=EPOCHS, chance=chance)
+
+
+def _loss(reader: Reader, batch: list[tuple[Example, str]], *, whole: bool) -> Tensor:
+    odds = gravest(reader, [(e.item, [text] if whole else stretched(text)) for e, text in batch])
+    wanted = torch.tensor([[float(e.level == 2), float(e.level >= 1), *e.flags] for e, _ in batch])
+    soft = wanted * (1 - SMOOTH) + SMOOTH / 2
+    losses = functional.binary_cross_entropy_with_logits(odds, soft, reduction="none")
+    return (losses * torch.tensor(WEIGHTS)).sum(1).mean()
+
+
+def gravest(reader: Reader, turns: list[tuple[int, list[str]]]) -> Tensor:
+    """For each turn, over its stretches: the greatest log-odds of a stop, of any risk, and of each concern."""
+    owners = [number for number, (_, texts) in enumerate(turns) for _ in texts]
+    outputs = reader.read([(topic(item), text) for item, texts in turns for text in texts])
+    stop = outputs[:, 2] - outputs[:, :2].logsumexp(1)
+    risk = outputs[:, 1:3].logsumexp(1) - outputs[:, 0]
+    odds = torch.cat([stop[:, None], risk[:, None], outputs[:, len(LEVELS) :]], 1)
+    index = torch.tensor(owners)[:, None].expand_as(odds)
+    return torch.full((len(turns), odds.shape[1]), -1e4).scatter_reduce(0, index, odds, "amax")
+
+
+def stretched(text: str) -> list[str]:
+    """What the risk check would show the reader of this message."""
+    return stretches(Message(read(text)))[:MOST] or [text]
+
+
+def varied(example: Example, chance: random.Random, neutral: list[str]) -> str:
+    """The same message as another would type it: without stops or apostrophes, with a slip, beside another sentence."""
+    text, draw = example.text, chance.random()
+    if draw < 0.12:
+        text = re.sub(r"[.,!?;:]", "", text)
+    elif draw < 0.22:
+        text = text.replace("'", "")
+    if chance.random() < 0.18 and example.item != 11:
+        other = chance.choice(neutral)
+        text = f"{other}. {text}" if chance.random() < 0.5 else f"{text.rstrip('.!? ')}. {other}."
+    if chance.random() < 0.08 and len(text) > 12:
+        at = chance.randrange(1, len(text) - 2)
+        text = text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+    return text
+
+
+def predicted(reader: Reader, examples: list[Example]) -> dict[str, list[float]]:
+    with torch.no_grad():
+        return {e.id: gravest(reader, [(e.item, stretched(e.text))])[0].tolist() for e in examples}
+
+
+def held_out() -> dict[str, list[float]]:
+    """What readers say of turns whose authors they have not learned from: the limits are chosen on these."""
+    turns = labelled()
+    authors = sorted({turn.author for turn in turns})
+    found: dict[str, list[float]] = {}
+    for held in (authors[::2], authors[1::2]):
+        reader = trained([t for t in turns if t.author not in held] + harmless()[: ORDINARY // 2])
+        found |= predicted(reader, [t for t in turns if t.author in held])
+    return found
+
+
+def final() -> Reader:
+    return trained(labelled() + harmless())

@@ -1,0 +1,120 @@
+"""The scorer's second reader, trained on labelled answers together with what the rules counted in them.
+
+Answers that the rules were written on would teach it to believe them too much: of those it is told the counts alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.scoring import reader as scoring_reader
+from agents.scoring.rules import Read, read_by_rules
+from benchmark.personas import ITEMS, load_personas
+from benchmark.simulator import SimulatedPatient
+from instruments.profile import SessionStatus
+from tools.figures import DATA
+from tools.train.network import Reader, taught
+
+LAYERS, EPOCHS, SMOOTH = 6, 5, 0.05
+SIMULATED, SIMULATED_SEED = "sim", 5
+RULES_KNOW = frozenset("amnopqrs") | {SIMULATED}
+KEPT_BACK = 0.3
+BEST_FIT_WEIGHT = 0.3
+OUTPUTS = 6
+
+
+@dataclass(frozen=True)
+class Example:
+    id: str
+    read: Read
+    score: int
+    is_vague: bool
+
+    @property
+    def author(self) -> str:
+        return self.id.partition("-")[0]
+
+
+def labelled() -> list[Example]:
+    rows = [json.loads(line) for line in (DATA / "score_tune.jsonl").read_text("utf-8").splitlines()]
+    return [
+        Example(
+            row["id"],
+            read_by_rules(row["item"], row["question"], row["answer"]),
+            row["score"],
+            row["clarity"] != "clear",
+        )
+        for row in rows
+        if "follow_up_answer" not in row
+    ]
+
+
+def simulated() -> list[Example]:
+    """What the synthetic patients say when asked how often, which is clear."""
+    found = []
+    for name, persona in load_personas().items():
+        if persona.outcome is SessionStatus.COMPLETED:
+            patient = SimulatedPatient(persona, SIMULATED_SEED)
+            for item in ITEMS:
+                read = read_by_rules(item, "", patient.answer(item, is_follow_up=True, question=""))
+                found.append(Example(f"{SIMULATED}-{name}-{item}", read, persona.scores[item], is_vague=False))
+    return found
+
+
+def trained(examples: list[Example], seed: int = 0) -> Reader:
+    torch.manual_seed(seed)
+    chance = random.Random(seed)
+    reader = Reader(OUTPUTS, LAYERS)
+    return taught(reader, examples, lambda _, batch: _loss(reader, batch, chance), epochs=EPOCHS, chance=chance)
+
+
+def _loss(reader: Reader, batch: list[Example], chance: random.Random) -> Tensor:
+    outputs = reader.read([_shown(example, chance) for example in batch])
+    scores = torch.tensor([example.score for example in batch])
+    vague = torch.tensor([float(example.is_vague) for example in batch])
+    by_score = functional.cross_entropy(outputs[:, :5], scores, label_smoothing=SMOOTH, reduction="none")
+    by_clarity = functional.binary_cross_entropy_with_logits(outputs[:, 5], vague * (1 - SMOOTH) + SMOOTH / 2)
+    return (by_score * torch.where(vague > 0, BEST_FIT_WEIGHT, 1.0)).mean() + by_clarity
+
+
+def _shown(example: Example, chance: random.Random) -> tuple[str, str]:
+    kept_back = example.author in RULES_KNOW or chance.random() < KEPT_BACK
+    answer, draw = example.read.answer, chance.random()
+    text = answer.reading.text
+    if draw < 0.12:
+        text = re.sub(r"[.,!?;:]", "", text)
+    elif draw < 0.2:
+        text = text.replace("'", "")
+    return scoring_reader.about(answer, None if kept_back else example.read.finding), text
+
+
+def predicted(reader: Reader, examples: list[Example]) -> dict[str, list[float]]:
+    with torch.no_grad():
+        return {
+            e.id: reader.read([(scoring_reader.about(e.read.answer, e.read.finding), e.read.answer.reading.text)])[
+                0
+            ].tolist()
+            for e in examples
+        }
+
+
+def held_out() -> dict[str, list[float]]:
+    """What readers say of answers whose authors they have not learned from: the limits are chosen on these."""
+    answers = labelled()
+    fresh = sorted({answer.author for answer in answers} - RULES_KNOW)
+    found: dict[str, list[float]] = {}
+    for held in (fresh[::2], fresh[1::2]):
+        reader = trained([a for a in answers if a.author not in held] + simulated())
+        found |= predicted(reader, [a for a in answers if a.author in held])
+    return found
+
+
+def final() -> Reader:
+    return trained(labelled() + simulated())
