@@ -42,6 +42,12 @@ def _redis_url(value: str | None) -> str | None:
     return value
 
 
+def _bare_address(value: HttpUrl | None) -> HttpUrl | None:
+    if value is not None and (value.path not in (None, "/") or value.query or value.fragment or value.username):
+        raise ValueError("must be an address with nothing behind it, such as https://s3.example.org")
+    return value
+
+
 ModelId = Annotated[str, AfterValidator(_model_id)]
 
 
@@ -61,11 +67,18 @@ class Settings(BaseSettings):
     database_url: Annotated[str | None, AfterValidator(_postgres_url)] = None
     redis_url: Annotated[str | None, AfterValidator(_redis_url)] = None
 
+    crosscut_s3_url: Annotated[HttpUrl | None, AfterValidator(_bare_address)] = None
+    crosscut_s3_bucket: str | None = Field(None, pattern="^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    crosscut_s3_key: SecretStr | None = None
+    crosscut_s3_secret: SecretStr | None = None
+    crosscut_s3_region: str | None = None
+
     gateway_base_url: HttpUrl = HttpUrl("https://ai-gateway.vercel.sh/v1")
     gateway_api_key: SecretStr | None = None
     model_interviewer: ModelId = RULES
     model_scorer: ModelId = RULES
     model_risk: ModelId = RULES
+    model_embedding: ModelId = RULES
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
 
@@ -92,7 +105,12 @@ class Settings(BaseSettings):
     @cached_property
     def models(self) -> dict[str, str]:
         """Model id by role; `rules` is the embedded engine."""
-        return {"interviewer": self.model_interviewer, "scorer": self.model_scorer, "risk": self.model_risk}
+        return {
+            "interviewer": self.model_interviewer,
+            "scorer": self.model_scorer,
+            "risk": self.model_risk,
+            "embedding": self.model_embedding,
+        }
 
 
 def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
@@ -103,6 +121,7 @@ def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Set
     except ValidationError as error:
         raise SettingsError("\n".join(_explain(e["loc"], e["type"], e["msg"]) for e in error.errors())) from None
     _refuse_model_without_key(settings)
+    _refuse_part_of_s3(settings)
     return settings
 
 
@@ -119,6 +138,16 @@ def _refuse_model_without_key(settings: Settings) -> None:
         raise SettingsError(
             f"{', '.join(wanted)} names a model but GATEWAY_API_KEY is not set: "
             f"set the key, or set the role to {RULES!r} to use the embedded engine."
+        )
+
+
+def _refuse_part_of_s3(settings: Settings) -> None:
+    needed = ("crosscut_s3_url", "crosscut_s3_bucket", "crosscut_s3_key", "crosscut_s3_secret")
+    missing = [name.upper() for name in needed if getattr(settings, name) is None]
+    if 0 < len(missing) < len(needed):
+        raise SettingsError(
+            f"{', '.join(missing)} is not set, but other settings of the S3 store are: "
+            "set all four, or none to keep files in CROSSCUT_HOME."
         )
 
 

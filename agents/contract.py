@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +16,12 @@ from functools import partial
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 from agents import background
-from agents.failures import CallError, Failure, FailureKind, UnusableAnswer, describe
+from agents.failures import Failure, FailureKind, UnusableAnswer, describe
 from agents.models import ChatClient, Completion
 from agents.outputs import JsonOutput, Model, Output, TaggedOutput
 from agents.prompts import Prompt, Rendered, load_prompt
 from errors import GatewayError, ModelError, RejectedOutput
+from gateway import CallError, back_off
 from settings import Settings
 
 __all__ = [
@@ -41,7 +41,6 @@ Out = TypeVar("Out")
 T = TypeVar("T")
 Number = TypeVar("Number", int, float)
 
-FIRST_BACK_OFF = 0.25
 REMINDER = "\n\nYour previous answer could not be used: {problem}. Answer again and keep to every rule above."
 log = logging.getLogger(__name__)
 
@@ -242,11 +241,6 @@ class Perform(Protocol):
     """Runs a coroutine on the shared loop: awaiting it (async callers) or blocking for it (sync ones)."""
 
     def __call__(self, call: background.Call[T], /) -> Awaitable[T]: ...
-
-
-def back_off(failed: int) -> float:
-    """Doubles with each failed try; the jitter keeps callers that failed together from coming back together."""
-    return FIRST_BACK_OFF * 2.0 ** (failed - 1) * random.uniform(0.5, 1.5)  # noqa: S311
 
 
 async def _blocking(call: background.Call[T]) -> T:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from errors import GatewayError, ModelError, RejectedOutput
+from errors import ModelError, RejectedOutput
+from gateway import CallError
 
 if TYPE_CHECKING:
     from agents.models import Completion
@@ -31,23 +32,6 @@ FailureKind = Literal[
 class Failure:
     kind: FailureKind
     reason: str
-
-
-class CallError(GatewayError):
-    """No answer came. `status` is the gateway's, when it gave one."""
-
-    def __init__(
-        self,
-        kind: Literal["gateway", "timeout", "rate_limited"],
-        message: str,
-        *,
-        retryable: bool = True,
-        retry_after: float | None = None,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(message, retryable=retryable, retry_after=retry_after)
-        self.kind: FailureKind = kind
-        self.status = status
 
 
 class UnusableAnswer(RejectedOutput):

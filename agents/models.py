@@ -6,20 +6,18 @@ Retries are not made here: the contract makes them, since it alone knows how muc
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agents import background
-from agents.failures import CallError, UnusableAnswer
-from errors import GatewayError, SettingsError
+from agents.failures import UnusableAnswer
+from errors import SettingsError
+from gateway import call_error
 from settings import RULES, Settings
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatGeneration
     from langchain_openai import ChatOpenAI
 
-RETRYABLE = frozenset({408, 409, 425, 429})
 Schema = Mapping[str, Any]
 
 
@@ -149,7 +146,7 @@ class GatewayClient:
             async with asyncio.timeout(seconds):
                 generation = await self._generate(system, user, options)
         except Exception as error:
-            raise _gateway_error(error, self._model, seconds) from None
+            raise call_error(error, self._model, seconds) from None
         return self._read(generation, time.monotonic() - started)
 
     async def _generate(self, system: str, user: str, options: dict[str, Any]) -> ChatGeneration:
@@ -205,25 +202,6 @@ def cost_usd(model: str, prompt_tokens: int | None, completion_tokens: int | Non
     return float(prompt_tokens * price["input"] + completion_tokens * price["output"]) / 1_000_000
 
 
-def retry_after_seconds(header: str | None, now: datetime | None = None) -> float | None:
-    """Retry-After as seconds from now: a number of them, or an HTTP date. Nonsense is no wish."""
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        seconds = _seconds_until(header, now or datetime.now(UTC))
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _seconds_until(date: str, now: datetime) -> float:
-    try:
-        then = parsedate_to_datetime(date)
-    except ValueError:
-        return math.nan
-    return (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now.timestamp()
-
-
 def _refuse_unusable(completion: Completion, *, refused: bool) -> None:
     match completion.finish_reason:
         case "length":
@@ -234,29 +212,6 @@ def _refuse_unusable(completion: Completion, *, refused: bool) -> None:
         raise UnusableAnswer("refusal", "the model refused to answer", completion)
     if not completion.text.strip():
         raise UnusableAnswer("empty", "the answer was empty", completion)
-
-
-def _gateway_error(error: Exception, model: str, seconds: float) -> GatewayError:
-    """Says what happened by status and type alone: the texts of these errors quote the request or the reply."""
-    import openai
-
-    if isinstance(error, TimeoutError | openai.APITimeoutError):
-        return CallError("timeout", f"{model}: no complete answer within {seconds:.1f} s")
-    if isinstance(error, openai.APIStatusError):
-        return _status_error(error.status_code, error.response.headers.get("retry-after"), model)
-    if isinstance(error, openai.APIConnectionError):
-        return CallError("gateway", f"{model}: the connection to the gateway failed or broke off")
-    return CallError("gateway", f"{model}: the gateway's reply could not be read ({type(error).__name__})")
-
-
-def _status_error(status: int, retry_after: str | None, model: str) -> GatewayError:
-    return CallError(
-        "rate_limited" if status == 429 else "gateway",
-        f"{model}: the gateway answered with status {status}",
-        retryable=status in RETRYABLE or status >= 500,
-        retry_after=retry_after_seconds(retry_after),
-        status=status,
-    )
 
 
 @cache

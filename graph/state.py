@@ -19,7 +19,7 @@ from agents.interviewer import Draft
 from agents.replies import Reply
 from agents.risk import Level, Span
 from errors import StorageError
-from instruments.level1 import Score
+from instruments.level1 import Score, item_id
 from instruments.profile import (
     Ambiguity,
     PatientProfile,
@@ -73,7 +73,8 @@ class Line(_Frozen):
     at: Timestamp
 
     def transcribed(self) -> TranscriptLine:
-        return TranscriptLine(role=self.role, text=self.text, timestamp=self.at)
+        about = item_id(self.item) if self.item else None
+        return TranscriptLine(role=self.role, text=self.text, timestamp=self.at, item_id=about)
 
 
 class RiskRecord(_Frozen):

@@ -40,6 +40,8 @@ class TranscriptLine(Wire):
     role: Role
     text: str
     timestamp: Timestamp | None = None
+    item_id: str | None = None
+    """The item that the line asks or answers."""
 
 
 class ItemResponse(Wire):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -10,7 +12,7 @@ from typing import Any, Literal
 from psycopg.types.json import Jsonb
 
 from errors import NotFoundError
-from storage.database import Database, Row
+from storage.database import Database, Row, borrowed
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -26,23 +28,35 @@ class Job:
     error: str | None
     created_at: datetime
     updated_at: datetime
+    asked: dict[str, Any]
+    """What the work needs to know; ids and names, no patient text."""
 
 
 class Jobs:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def enqueue(self, kind: str, key: str, *, session_id: str | None = None) -> Job:
-        """One job per kind and key: asking twice gives the same job; a failed one is queued again."""
+    def enqueue(
+        self,
+        kind: str,
+        key: str,
+        *,
+        session_id: str | None = None,
+        asked: dict[str, Any] | None = None,
+        again: bool = False,
+    ) -> Job:
+        """One job per kind and key: asking twice gives the same job; a failed one is queued again, and with `again`
+        one that was done."""
+        ended = ["failed", "cancelled", "done"] if again else ["failed", "cancelled"]
         row = self._db.one(
             """
-            INSERT INTO jobs (id, kind, key, session_id, status) VALUES (%s, %s, %s, %s, 'queued')
+            INSERT INTO jobs (id, kind, key, session_id, status, asked) VALUES (%s, %s, %s, %s, 'queued', %s)
             ON CONFLICT (kind, key) DO UPDATE SET
-                status = CASE WHEN jobs.status IN ('failed', 'cancelled') THEN 'queued' ELSE jobs.status END,
-                error = NULL, updated_at = now()
+                status = CASE WHEN jobs.status = ANY(%s) THEN 'queued' ELSE jobs.status END,
+                error = NULL, asked = EXCLUDED.asked, updated_at = now()
             RETURNING *
             """,
-            uuid.uuid4().hex, kind, key, session_id,
+            uuid.uuid4().hex, kind, key, session_id, Jsonb(asked or {}), ended,
         )  # fmt: skip
         assert row is not None  # noqa: S101  # an upsert always returns its row
         return Job(**row)
@@ -62,6 +76,35 @@ class Jobs:
                 identifier,
             )
         )
+
+    @contextmanager
+    def taken(self, identifier: str) -> Iterator[Job | None]:
+        """Hold a job while working on it; None when it has ended or somebody holds it. A hold dies with its holder."""
+        with borrowed(self._db.locks) as connection:
+            key = f"job:{identifier}"
+            row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS taken", (key,)).fetchone()
+            if row is None or not row["taken"]:
+                yield None
+                return
+            try:
+                yield self.claim(identifier)
+            finally:
+                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+
+    def waiting(self, kind: str, *, seconds: float) -> list[str]:
+        """Jobs that nobody has said anything about for so long: their worker may be gone."""
+        rows = self._db.all(
+            """
+            SELECT id FROM jobs WHERE kind = %s AND status IN ('queued', 'running')
+            AND updated_at < now() - make_interval(secs => %s) ORDER BY created_at
+            """,
+            kind, seconds,
+        )  # fmt: skip
+        return [row["id"] for row in rows]
+
+    def newest(self, kind: str, limit: int = 20) -> list[Job]:
+        rows = self._db.all("SELECT * FROM jobs WHERE kind = %s ORDER BY updated_at DESC LIMIT %s", kind, limit)
+        return [Job(**row) for row in rows]
 
     def report(self, identifier: str, **progress: int | float | str) -> None:
         self._db.run(

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from errors import SealError, StorageError
 from storage.crypto import Vault
+from storage.files import sync_folder, write_durably
 
 _SUFFIX = ".stop"
 _log = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ class Spool:
         sealed = self._vault.seal(_encode(record), name)
         with self._usable():
             self._make_folder()
-            _write_durably(self._folder / name, sealed)
+            write_durably(self._folder / name, sealed)
 
     def pending(self) -> list[StopRecord]:
         """What waits, oldest first. A file that does not open is left for `drain` to report."""
@@ -146,14 +147,14 @@ class Spool:
         aside = self._folder / "damaged"
         aside.mkdir(mode=0o700, exist_ok=True)
         os.replace(self._folder / name, aside / name)
-        _sync_folder(aside)
-        _sync_folder(self._folder)
+        sync_folder(aside)
+        sync_folder(self._folder)
         _log.error("the spooled stop %s does not open and is now in %s", name, aside)
 
     def _make_folder(self) -> None:
         if not self._folder.is_dir():
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _sync_folder(self._folder.parent)
+            sync_folder(self._folder.parent)
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -175,30 +176,6 @@ class Spool:
                 f"the spool for safety stops {self._folder} cannot be used: {error.strerror}. "
                 "Make it a folder that Crosscut's user may write to, with space left, or set CROSSCUT_HOME."
             ) from error
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(draft, path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name is on disk only when its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _encode(record: StopRecord) -> bytes:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents import background, contract
+import gateway
+from agents import background
 from agents.contract import Agent, Budget, JsonOutput, LLMEngine, TaggedOutput
 from agents.grounding import grounded_quotes
 from agents.models import ChatClient, Completion, ModelFactory
@@ -76,7 +77,7 @@ def client(gate: gw.Gateway) -> Iterator[ChatClient]:
 
 @pytest.fixture(autouse=True)
 def _short_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract, "FIRST_BACK_OFF", 0.001)
+    monkeypatch.setattr(gateway, "FIRST_BACK_OFF", 0.001)
 
 
 def scorer(client: ChatClient, tries: int = 3, seconds: float = 30.0, **engine: Any) -> Agent[str, Score]:
@@ -252,9 +253,9 @@ def test_a_retry_after_beyond_the_budget_ends_in_the_rules_at_once(
 def test_back_off_grows_and_never_outlasts_the_budget(
     gate: gw.Gateway, client: ChatClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contract, "FIRST_BACK_OFF", 1000.0)
-    assert contract.back_off(3) >= 2 * 1000
-    assert contract.back_off(1) != contract.back_off(1)
+    monkeypatch.setattr(gateway, "FIRST_BACK_OFF", 1000.0)
+    assert gateway.back_off(3) >= 2 * 1000
+    assert gateway.back_off(1) != gateway.back_off(1)
     waited = _note_sleeps(monkeypatch)
     gate.script(gw.server_error())
     result = scorer(client, seconds=30).run(ANSWER)

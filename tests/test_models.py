@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from agents import background, models
-from agents.failures import CallError, UnusableAnswer
-from agents.models import ChatClient, Completion, ModelFactory, cost_usd, retry_after_seconds
+from agents.failures import UnusableAnswer
+from agents.models import ChatClient, Completion, ModelFactory, cost_usd
 from errors import SettingsError
+from gateway import CallError, retry_after_seconds
 from settings import Settings
 from tests import gateway as gw
 

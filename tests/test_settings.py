@@ -46,6 +46,11 @@ def test_an_unknown_name_in_the_file_is_refused(tmp_path: Path) -> None:
         ("CROSSCUT_PORT", "eight", "CROSSCUT_PORT is malformed"),
         ("CROSSCUT_PORT", "70000", "CROSSCUT_PORT is malformed"),
         ("MODEL_SCORER", "gpt", "MODEL_SCORER is malformed: must be 'rules' or an id such as"),
+        ("MODEL_EMBEDDING", "minilm", "MODEL_EMBEDDING is malformed: must be 'rules' or an id such as"),
+        ("CROSSCUT_S3_URL", "s3.example.org", "CROSSCUT_S3_URL is malformed"),
+        ("CROSSCUT_S3_URL", "https://s3.example.org/books", "CROSSCUT_S3_URL is malformed: must be an address with"),
+        ("CROSSCUT_S3_URL", "https://me:x@s3.example.org", "CROSSCUT_S3_URL is malformed: must be an address with"),
+        ("CROSSCUT_S3_BUCKET", "My Books", "CROSSCUT_S3_BUCKET is malformed"),
         ("MODEL_TRIES", "4", "MODEL_TRIES is malformed"),
         ("GATEWAY_BASE_URL", "not a url", "GATEWAY_BASE_URL is malformed"),
         ("FOLLOW_UP_THRESHOLD", "0", "FOLLOW_UP_THRESHOLD is malformed"),
@@ -66,19 +71,36 @@ def test_a_message_never_holds_a_secret(monkeypatch: pytest.MonkeyPatch) -> None
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MODEL_SCORER", "openai/gpt-4.1")
-    with pytest.raises(SettingsError, match="MODEL_SCORER names a model but GATEWAY_API_KEY is not set"):
+@pytest.mark.parametrize("role", ["MODEL_SCORER", "MODEL_EMBEDDING"])
+def test_a_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+    monkeypatch.setenv(role, "openai/gpt-4.1")
+    with pytest.raises(SettingsError, match=f"{role} names a model but GATEWAY_API_KEY is not set"):
         load_settings(env_file=None)
 
 
+def test_half_an_s3_store_is_refused_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROSSCUT_S3_URL", "https://s3.example.org")
+    monkeypatch.setenv("CROSSCUT_S3_KEY", "key")
+    with pytest.raises(SettingsError, match="CROSSCUT_S3_BUCKET, CROSSCUT_S3_SECRET is not set"):
+        load_settings(env_file=None)
+
+
+def test_a_whole_s3_store_is_taken_and_its_secrets_stay_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"URL": "http://127.0.0.1:9000", "BUCKET": "crosscut-books", "KEY": "hunter1", "SECRET": "hunter2"}
+    for name, value in given.items():
+        monkeypatch.setenv(f"CROSSCUT_S3_{name}", value)
+    settings = load_settings(env_file=None)
+    assert str(settings.crosscut_s3_url) == "http://127.0.0.1:9000/"
+    assert "hunter" not in repr(settings)
+
+
 def test_the_example_documents_every_setting_and_no_other() -> None:
-    documented = set(re.findall(r"^#([A-Z_]+)=", EXAMPLE.read_text(), re.MULTILINE))
+    documented = set(re.findall(r"^#([A-Z0-9_]+)=", EXAMPLE.read_text(), re.MULTILINE))
     assert documented == {name.upper() for name in Settings.model_fields}
 
 
 def test_the_example_states_the_real_defaults(tmp_path: Path) -> None:
-    lines = [line.removeprefix("#") for line in EXAMPLE.read_text().splitlines() if re.match(r"#[A-Z_]+=\S", line)]
+    lines = [line.removeprefix("#") for line in EXAMPLE.read_text().splitlines() if re.match(r"#[A-Z0-9_]+=\S", line)]
     stated = [line for line in lines if not line.startswith(("DATABASE_URL", "REDIS_URL"))]
     assert len(stated) >= 8
     file = tmp_path / ".env"

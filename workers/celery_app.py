@@ -12,6 +12,7 @@ from celery.signals import worker_process_init, worker_process_shutdown
 from errors import ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
+from rag.ingestion import KIND, Ingestion, open_ingestion
 from settings import Settings, load_settings
 from storage.crypto import load_vault
 from storage.database import Database
@@ -22,6 +23,8 @@ HARD_LIMIT_SECONDS = 3600
 _REDELIVER_AFTER_SECONDS = HARD_LIMIT_SECONDS * 2
 _SWEEP_EVERY_SECONDS = 60.0
 _NOTIFY_EVERY_SECONDS = 15.0
+_SILENCE_SECONDS = 90.0
+INGEST = "crosscut.ingest"
 
 celery = Celery("crosscut")
 celery.conf.update(
@@ -38,6 +41,7 @@ celery.conf.update(
     visibility_timeout=_REDELIVER_AFTER_SECONDS,
     beat_schedule={
         "sweep": {"task": "crosscut.sweep", "schedule": _SWEEP_EVERY_SECONDS},
+        "take_up": {"task": "crosscut.take_up", "schedule": _SWEEP_EVERY_SECONDS},
         "notify": {"task": "crosscut.notify", "schedule": _NOTIFY_EVERY_SECONDS},
     },
 )
@@ -84,6 +88,28 @@ def sweep() -> int:
         raise ServiceError("the sweep runs in a worker process only")
     _process.runtime.delete_expired()
     return len(_process.runtime.recover_all())
+
+
+@celery.task(name=INGEST)
+def ingest(job_id: str) -> None:
+    """Work on a book that somebody put into the queue."""
+    _ingestion().run(job_id)
+
+
+@celery.task(name="crosscut.take_up")
+def take_up() -> int:
+    """Work on the jobs whose worker or whose message is gone."""
+    ingestion = _ingestion()
+    left = ingestion.jobs.waiting(KIND, seconds=_SILENCE_SECONDS)
+    for job_id in left:
+        ingestion.run(job_id)
+    return len(left)
+
+
+def _ingestion() -> Ingestion:
+    if _process.database is None or _process.settings is None:
+        raise ServiceError("books are read in a worker process only")
+    return open_ingestion(_process.settings, _process.database)
 
 
 @celery.task(name="crosscut.notify")

@@ -1,6 +1,6 @@
 """A small trained encoder that runs inside the process: two texts in, a few numbers out.
 
-Its vectors are the embedded MiniLM's (`wordpieces.py`); its layers stand in an ONNX file beside the module that uses
+Its vectors are the embedded MiniLM's (`minilm/`); its layers stand in an ONNX file beside the module that uses
 it, made by `python -m tools.train`.
 """
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 import numpy as np
 import onnxruntime
 
-from agents.language import wordpieces
+from minilm import wordpieces
 
 LONGEST = 160
 """Pieces: what the encoders were trained on."""

@@ -1,4 +1,4 @@
-"""How the stand-in answers one chat completion: replies and faults, each a named constructor."""
+"""How the stand-in answers one call: replies and faults, each a named constructor."""
 
 from __future__ import annotations
 
@@ -61,11 +61,27 @@ def wrong_schema() -> Behaviour:
     return _message("wrong_schema", {"content": '{"verdict": "unwell", "score": "often"}', "refusal": None})
 
 
+def embeddings(size: int | None = None, drop: int = 0) -> Behaviour:
+    """A vector for each text: of another size than was asked for, or fewer of them, when told so."""
+
+    def act(exchange: Exchange) -> None:
+        body = exchange.request.body
+        reply = wire.embeddings(body | {"dimensions": size or body.get("dimensions")})
+        exchange.json(200, reply | {"data": reply["data"][drop:]})
+
+    return Behaviour(f"embeddings_{size}_{drop}", act)
+
+
+def reply(value: object) -> Behaviour:
+    """Any JSON at all, with status 200."""
+    return Behaviour(f"reply_{value}"[:40], lambda exchange: exchange.json(200, value))
+
+
 def status(code: int, kind: str = "error", **headers: str) -> Behaviour:
     """Any HTTP failure. The error's text repeats the prompt, as some gateways do, to show that nobody passes it on."""
 
     def act(exchange: Exchange) -> None:
-        echo = json.dumps(exchange.request.body.get("messages"))
+        echo = json.dumps(exchange.request.words)
         exchange.json(code, wire.error(f"failed on {echo}", kind), **headers)
 
     return Behaviour(f"status_{code}", act)
@@ -93,7 +109,7 @@ def html_page() -> Behaviour:
     """What a proxy or a captive portal answers: 200, not JSON at all, and with the request's text in it."""
 
     def act(exchange: Exchange) -> None:
-        page = b"<html>" + exchange.request.message("user").encode() + b"</html>"
+        page = b"<html>" + json.dumps(exchange.request.words).encode() + b"</html>"
         exchange.head(200, "text/html", Content_Length=str(len(page)))
         exchange.write(page)
 

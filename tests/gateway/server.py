@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.gateway import wire
-from tests.gateway.behaviours import Behaviour, json_reply, text_reply
+from tests.gateway.behaviours import Behaviour, embeddings, json_reply, text_reply
 from tests.gateway.wire import Json
 
 Scripted = Behaviour | Callable[[Json], "Behaviour | str | Json"]
@@ -33,6 +33,11 @@ class Received:
     @property
     def body(self) -> Json:
         return dict(json.loads(self.raw)) if self.raw else {}
+
+    @property
+    def words(self) -> object:
+        """What was sent to be answered or embedded."""
+        return self.body.get("messages") or self.body.get("input")
 
     def message(self, role: str) -> str:
         """The text of the last message of that role."""
@@ -104,7 +109,7 @@ class Gateway:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def script(self, *behaviours: Scripted, model: str | None = None) -> None:
-        """Queue what the next chat completions get, of one model or of any."""
+        """Queue what the next calls get: chat completions of one model or of any; embeddings only by their model."""
         with self._changed:
             self._queues[model].extend(behaviours)
 
@@ -116,6 +121,13 @@ class Gateway:
         with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
+
+    def next_embedding(self, body: Json) -> Behaviour:
+        with self._changed:
+            queue = self._queues[body.get("model")]
+            scripted = queue.popleft() if queue else embeddings()
+        assert isinstance(scripted, Behaviour), "embeddings are scripted by behaviours"
+        return scripted
 
     def next_behaviour(self, body: Json) -> Behaviour:
         with self._changed:
@@ -150,14 +162,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         exchange = self._exchange()
-        if self.path == "/v1/embeddings":
-            exchange.json(200, wire.embeddings(exchange.request.body))
-        elif self.path == "/v1/chat/completions":
-            # A client that gave up is this server's daily bread, not a failure of it.
-            with suppress(ConnectionError):
-                self.server.gateway.next_behaviour(exchange.request.body).act(exchange)
-        else:
+        script = {
+            "/v1/embeddings": self.server.gateway.next_embedding,
+            "/v1/chat/completions": self.server.gateway.next_behaviour,
+        }.get(self.path)
+        if script is None:
             exchange.json(404, wire.error(f"no such path {self.path}", "not_found"))
+            return
+        # A client that gave up is this server's daily bread, not a failure of it.
+        with suppress(ConnectionError):
+            script(exchange.request.body).act(exchange)
 
     def _exchange(self) -> Exchange:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -16,8 +16,9 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.language import wordpieces
 from agents.language.encoder import LONGEST
+from minilm import wordpieces
+from minilm.weights import model_folder
 
 WIDTH, HEADS = 384, 12
 BATCH, RATE = 32, 2e-4
@@ -148,7 +149,7 @@ _NAMES = {
 def _begin_with_minilm(reader: Reader) -> None:
     from safetensors.torch import load_file
 
-    weights = load_file(wordpieces.model_folder() / "model.safetensors")
+    weights = load_file(model_folder() / "model.safetensors")
     parts: dict[str, nn.Module] = {"embeddings.LayerNorm": reader.norm}
     for number, layer in enumerate(reader.layers):
         parts |= {f"encoder.layer.{number}.{theirs}": getattr(layer, ours) for ours, theirs in _NAMES.items()}

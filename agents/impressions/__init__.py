@@ -1,0 +1,1 @@
+"""Provisional impressions: what a completed screening and the patient's own words speak for."""

@@ -1,0 +1,175 @@
+"""The rules engine of the diagnostician: ranked impressions with the items, words and passages that they rest on."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.impressions.ranking import Ranked, ranked
+from agents.impressions.telling import Told, sentences_of, told
+from instruments.disorders import disorders
+from instruments.level1 import item_id, item_number, level1
+from instruments.tools import Diagnose, Diagnosis, Impression, Passage
+
+
+class _Limits(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shown: int
+    least: float
+    told: float
+    quotes: int
+    high: int
+
+
+class _Wording(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    summary: dict[str, str]
+    steps: dict[str, str]
+    limitations: dict[str, str]
+    limits: _Limits
+
+
+@cache
+def _wording() -> _Wording:
+    return _Wording.model_validate(
+        tomllib.loads(files("agents.impressions").joinpath("wording.toml").read_text("utf-8"))
+    )
+
+
+def candidates(call: Diagnose) -> tuple[str, ...]:
+    """Names worth looking up in a handbook, the likeliest first; none for a screening, nor where nothing is raised."""
+    if call.diagnostic_mode == "screening" or not _raised_domains(call):
+        return ()
+    return tuple(one.disorder.name for one in _likely(call, _told(call)))
+
+
+def diagnose_by_rules(call: Diagnose) -> Diagnosis:
+    passages = call.snapshot.passages or ()
+    domains = _raised_domains(call)
+    if not domains or call.diagnostic_mode == "screening":
+        return _of_domains(call, domains)
+    heard = _told(call)
+    found = _likely(call, heard)
+    impressions = tuple(_impression(one, call, heard, passages) for one in found)
+    if call.diagnostic_mode == "categorical":
+        impressions = _by_category(impressions, found)
+        passages = ()
+    return _diagnosis(call, impressions, passages)
+
+
+def _told(call: Diagnose) -> Told:
+    return told(sentences_of(call.snapshot.transcript, call.snapshot.item_responses))
+
+
+def _likely(call: Diagnose, heard: Told) -> list[Ranked]:
+    scores = {item_number(r.item_id): 0 if r.undetermined else r.score for r in call.snapshot.item_responses}
+    every = ranked({item: scores.get(item, 0) for item in range(1, 24)}, heard)
+    limits = _wording().limits
+    return [one for one in every if one.probability >= limits.least][: limits.shown]
+
+
+def _raised_domains(call: Diagnose) -> tuple[str, ...]:
+    reached = {domain.name: domain.threshold for domain in level1().domains}
+    return tuple(d.domain for d in call.snapshot.symptom_summary if d.severity_aggregate >= reached[d.domain])
+
+
+def _impression(one: Ranked, call: Diagnose, heard: Told, passages: tuple[Passage, ...]) -> Impression:
+    items = _typical_items(one, call)
+    features = [f for role in ("required", "typical") for f in one.disorder.features_of(role)]  # type: ignore[arg-type]
+    named = [f for f in features if heard.strengths.get(f, 0) >= _wording().limits.told]
+    cited = tuple(p.citation for p in passages if one.disorder.name in (p.source.section_path or ""))
+    return Impression(
+        name=one.disorder.name,
+        confidence=round(one.probability, 2),
+        item_ids=tuple(items),
+        quotes=_quotes(named, items, call, heard),
+        citations=cited,
+        steps=_steps(one, items, named, cited),
+    )
+
+
+def _typical_items(one: Ranked, call: Diagnose) -> list[str]:
+    high = {r.item_id for r in call.snapshot.item_responses if r.score >= _wording().limits.high and not r.undetermined}
+    by_weight = sorted(one.disorder.item_weights.items(), key=lambda pair: -pair[1])
+    return [item_id(number) for number, _ in by_weight if item_id(number) in high]
+
+
+def _quotes(named: list[str], items: list[str], call: Diagnose, heard: Told) -> tuple[str, ...]:
+    """What tells its features, then what was said to its items."""
+    by_strength = sorted(named, key=lambda feature: -heard.strengths[feature])
+    said = [heard.sentences[feature].text for feature in by_strength]
+    evidence = {r.item_id: r.evidence_quotes for r in call.snapshot.item_responses}
+    said += [quote for item in items for quote in evidence.get(item, ())[:1]]
+    return tuple(dict.fromkeys(said))[: _wording().limits.quotes]
+
+
+def _steps(one: Ranked, items: list[str], named: list[str], cited: tuple[str, ...]) -> tuple[str, ...]:
+    words = _wording().steps
+    steps = [words["items"].format(items=", ".join(items))] if items else []
+    reached = [name for name in one.disorder.required_domains if one.signs["domains"] == 1]
+    steps += [words["domains"].format(domains=name) for name in reached]
+    steps += [words["told"].format(feature=disorders().feature(feature).description) for feature in named]
+    steps += [words["passage"].format(citation=citation) for citation in cited[:1]]
+    return tuple(steps)
+
+
+def _by_category(impressions: tuple[Impression, ...], found: list[Ranked]) -> tuple[Impression, ...]:
+    """The categories alone, each as likely as its disorders are together; nothing that names one of these."""
+    merged: dict[str, Impression] = {}
+    for impression, one in zip(impressions, found, strict=True):
+        category, before = one.disorder.category, merged.get(one.disorder.category)
+        merged[category] = Impression(
+            name=category,
+            confidence=round(min(1.0, impression.confidence + (before.confidence if before else 0)), 2),
+            item_ids=tuple(dict.fromkeys([*(before.item_ids if before else ()), *impression.item_ids])),
+            quotes=tuple(dict.fromkeys([*(before.quotes if before else ()), *impression.quotes])),
+            steps=tuple(dict.fromkeys([*(before.steps if before else ()), *impression.steps[:1]])),
+        )
+    return tuple(sorted(merged.values(), key=lambda impression: -impression.confidence))
+
+
+def _of_domains(call: Diagnose, domains: tuple[str, ...]) -> Diagnosis:
+    words = _wording().summary
+    summary = words["screening"].format(domains=_joined(domains)) if domains else words["none"]
+    return Diagnosis(
+        summary=summary, diagnoses=(), reasoning=(), citations=(), limitations=_limitations(call, ()), rag_used=False
+    )
+
+
+def _diagnosis(call: Diagnose, impressions: tuple[Impression, ...], passages: tuple[Passage, ...]) -> Diagnosis:
+    words = _wording().summary
+    names = _joined([impression.name for impression in impressions[:2]])
+    cited = tuple(dict.fromkeys(c for impression in impressions for c in impression.citations))
+    return Diagnosis(
+        summary=words[call.diagnostic_mode].format(names=names) if impressions else words["unclear"],
+        diagnoses=impressions,
+        reasoning=tuple(step for impression in impressions[:1] for step in impression.steps),
+        citations=cited,
+        limitations=_limitations(call, passages),
+        rag_used=bool(cited),
+    )
+
+
+def _limitations(call: Diagnose, passages: tuple[Passage, ...]) -> tuple[str, ...]:
+    words = _wording().limitations
+    found = [words["screening"]]
+    if call.diagnostic_mode != "screening":
+        found.append(words["engine"].format(count=len(disorders().disorders)))
+    unclear = [r.item_id for r in call.snapshot.item_responses if r.undetermined]
+    if unclear:
+        found.append(words["ambiguous"].format(items=", ".join(unclear)))
+    if call.diagnostic_mode == "diagnostic":
+        if not passages:
+            found.append(words["no_passages"])
+        elif any("illustrative" in passage.source.book for passage in passages):
+            found.append(words["illustrative"])
+    return tuple(found)
+
+
+def _joined(names: list[str] | tuple[str, ...]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,1 @@
+"""The embedded MiniLM, read from an installed wheel: its word pieces, their vectors and its six layers."""

@@ -1,0 +1,26 @@
+"""The word pieces of a text and the vectors that the first layer reads."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tokenizers import Tokenizer
+
+from minilm.weights import Floats, model_folder, weights
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    found = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    found.no_padding()
+    found.no_truncation()
+    return found
+
+
+def vectors(pieces: list[int], segments: list[int]) -> Floats:
+    """The sum of a piece's, its place's and its segment's vector."""
+    words, places, sides = (
+        weights()[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
+    )
+    total: Floats = words[pieces] + places[: len(pieces)] + sides[segments]
+    return total
