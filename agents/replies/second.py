@@ -14,6 +14,7 @@ from agents.replies import reader
 from agents.replies.rules import Reply, ReplyKind, longest_reply, read_by_rules
 
 _YES = re.compile(r"(?:yes|yeah|yep|yup|aye|yea)\b")
+_OUTRIGHT = 4  # words: the cues know the short ways of saying it
 log = logging.getLogger("crosscut.replies")
 
 
@@ -21,7 +22,9 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     """Read a message that replies to `item`; `paused` when the conversation had been left off before it."""
     reply = read_by_rules(text, item=item, paused=paused)
     plain = read(text).text
-    if reply.kind not in reader.KINDS or len(plain.split()) > longest_reply():
+    words = len(plain.split())
+    said_outright = reply.kind != "answer" and words <= _OUTRIGHT
+    if said_outright or reply.kind not in reader.KINDS or words > longest_reply():
         return reply
     try:
         likely = reader.likely(plain, item, paused=paused)

@@ -24,6 +24,7 @@ _MANY = 60  # sentences
 _LONG = 400  # characters of a sentence
 _ENDS = " .!?…,;:-"
 _MARKUP = re.compile(r"[<>{}]+")
+_REPEATED = re.compile(r"\b(\w[\w' ]{0,40}?)(?:[ ,]+\1\b){3,}")  # nobody has taught it what a stuck key means
 log = logging.getLogger("crosscut.safety")
 
 
@@ -69,7 +70,7 @@ def _parts(message: Message) -> list[str]:
     """The sentences without what ends them, and without the brackets of markup; one that goes on for long is cut."""
     pieces = [piece.strip(_ENDS) for sentence in message.sentences for piece in _MARKUP.split(sentence.plain)]
     found = [text[at : at + _LONG] for text in pieces for at in range(0, len(text), _LONG)]
-    return found or [message.reading.text]
+    return [_REPEATED.sub(r"\1", text) for text in found] or [message.reading.text]
 
 
 def _doubted(verdict: RiskVerdict, opinion: Opinion) -> RiskVerdict:
