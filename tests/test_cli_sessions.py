@@ -115,7 +115,7 @@ def test_sessions_of_batches_are_listed_only_when_asked_for(crosscut: Crosscut, 
 
 def test_answers_on_stdin_are_scored_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROSSCUT_HOME", "/nowhere")
-    vague = {"id": 2, "item": 2, "question": "Were you down?", "answer": "Well, the weather has been strange."}
+    vague = {"id": 2, "item": 2, "question": "Were you down?", "answer": "My brother visited from Leeds."}
     lines = [
         {"id": "a", "item": 14, "question": "Did you sleep badly?", "answer": "9 nights"},
         vague,

@@ -29,7 +29,7 @@ from tests.mortal import Errand, Nursery, eventful_runtime, nursery
 from tests.support import wait_until
 
 CLEAR = "9 days"
-VAGUE = "Well, the weather has been strange."
+VAGUE = "My brother visited from Leeds."
 DANGER = "I am going to kill myself tonight."
 MOST_EVENTS = 60
 """More than any turn has; a loop that gets there is not ending."""

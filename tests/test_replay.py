@@ -24,7 +24,7 @@ from tests.answers import answer_all, answer_until
 from tests.tables import rows_naming, rows_of
 from tests.wrapped import spied_runtime
 
-VAGUE = "Well, the weather has been strange."
+VAGUE = "My brother visited from Leeds."
 DANGER = "I am going to kill myself tonight."
 WORRY = "I sometimes wish I was dead, then it passes. Several days."
 ITEMS = [f"L1-{n:02d}" for n in range(1, 24)]

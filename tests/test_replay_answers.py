@@ -30,7 +30,7 @@ from tests.support import wait_until
 from tests.tables import rows_naming
 
 CLEAR = {str(item): ["Several days."] for item in range(1, 24)}
-VAGUE = "Well, the weather has been strange."
+VAGUE = "My brother visited from Leeds."
 DANGER = "I am going to kill myself tonight."
 
 

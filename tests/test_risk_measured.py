@@ -31,10 +31,10 @@ def test_the_tuning_turns(tuned: RiskFigures) -> None:
 
 def test_the_report_turns_do_not_get_worse(reported: RiskFigures) -> None:
     """Floors under what docs/safety.md reports, not aims."""
-    assert _share(reported.share("stop", "stop")) >= 0.90
-    assert _share(reported.share("stop", "none")) <= 0.035
-    assert _share(reported.share("none", "stop")) <= 0.025
-    assert _share(reported.share("flag", "flag", "stop")) >= 0.96
+    assert _share(reported.share("stop", "stop")) >= 0.935
+    assert _share(reported.share("stop", "none")) <= 0.02
+    assert _share(reported.share("none", "stop")) <= 0.015
+    assert _share(reported.share("flag", "flag", "stop")) >= 0.975
 
 
 def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:

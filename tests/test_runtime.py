@@ -28,7 +28,7 @@ from storage.database import Database
 from storage.spool import Spool
 from tests.answers import CLEAR, answer_all, answer_until
 
-VAGUE = "Well, the weather has been strange."
+VAGUE = "My brother visited from Leeds."
 
 
 def test_an_interview_covers_all_items_in_order(runtime: InterviewRuntime) -> None:

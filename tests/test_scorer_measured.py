@@ -9,27 +9,27 @@ from tools.score_figures import ScoreFigures, load, measure
 
 @pytest.fixture(scope="module")
 def tuned() -> ScoreFigures:
-    return measure(load("score_tune.jsonl"))
+    return measure(load("score_tune.jsonl")[::4], passes=0)
 
 
 @pytest.fixture(scope="module")
 def reported() -> ScoreFigures:
-    return measure(load("score_report.jsonl"))
+    return measure(load("score_report.jsonl"), passes=0)
 
 
 def test_the_tuning_half(tuned: ScoreFigures) -> None:
-    assert tuned.exact >= 0.98
+    assert tuned.exact >= 0.97
     assert tuned.kappa >= 0.97
     assert tuned.clear_share >= 0.98
-    assert tuned.vague_share >= 0.97
+    assert tuned.vague_share >= 0.95
 
 
 def test_the_report_half_does_not_get_worse(reported: ScoreFigures) -> None:
     """Floors, not aims; docs/scoring.md says what was measured. A failure names no answer, and must not."""
-    assert reported.exact >= 0.88
-    assert reported.kappa >= 0.80
-    assert reported.clear_share >= 0.95
-    assert reported.vague_share >= 0.88
+    assert reported.exact >= 0.915
+    assert reported.kappa >= 0.90
+    assert reported.clear_share >= 0.97
+    assert reported.vague_share >= 0.93
 
 
 def test_kappa_is_one_for_agreement_and_zero_for_chance() -> None:

@@ -52,7 +52,7 @@ def test_a_doubtful_opinion_does_not_move_what_was_counted(monkeypatch: pytest.M
 
 
 def test_a_far_correction_that_is_not_sure_reads_as_unclear(monkeypatch: pytest.MonkeyPatch) -> None:
-    thinks(monkeypatch, 0, sure=0.55)
+    thinks(monkeypatch, 0, sure=0.63)
     found = score(COUNTED)
     assert found.ambiguity >= 5
 

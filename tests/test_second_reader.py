@@ -75,6 +75,22 @@ def test_when_it_fails_the_rules_stand(monkeypatch: pytest.MonkeyPatch, text: st
     assert verdict.degraded is (level != "stop")
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "shown"),
+    [
+        ("Several days.", 2, False),
+        ("3", 5, False),
+        ("Several days.", 11, True),
+        ("Most days, tonight as well.", 2, True),
+    ],
+)
+def test_a_bare_count_is_not_shown_to_it_unless_the_item_is_about_harm(
+    monkeypatch: pytest.MonkeyPatch, text: str, item: int, shown: bool
+) -> None:
+    monkeypatch.setattr(reader, "opinion", fails)
+    assert check_risk(text, item).degraded is shown
+
+
 def test_its_failure_never_writes_the_patients_words(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

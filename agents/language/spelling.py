@@ -12,6 +12,8 @@ from itertools import groupby
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.language.readable import everyday_words
+
 Changes = list[tuple[int, int, str]]
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -132,6 +134,8 @@ def _leet(text: str) -> Changes:
     for match in _CHUNK.finditer(text):
         chunk = match[0]
         if not lexicon().leet_signs.search(chunk) or not any(c.isalpha() for c in chunk):
+            continue
+        if chunk.rstrip("!") in everyday_words():  # "it felt real!" is no "reall"
             continue
         for candidate in (chunk, chunk.rstrip("!*'")):
             if mended := _unleet(candidate):

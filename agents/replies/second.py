@@ -1,16 +1,20 @@
-"""Cues first; the second reader may find something else in what they take for an answer."""
+"""Cues first; the second reader may find something else in the reply where it is sure of it."""
 
 from __future__ import annotations
 
 import logging
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
 
 from agents.language import read
+from agents.language.frequency import Frequency, frequencies
 from agents.replies import reader
-from agents.replies.rules import Reply, longest_reply, read_by_rules
+from agents.replies.rules import Reply, ReplyKind, longest_reply, read_by_rules
 
+_YES = re.compile(r"(?:yes|yeah|yep|yup|aye|yea)\b")
+_OUTRIGHT = 4  # words: the cues know the short ways of saying it
 log = logging.getLogger("crosscut.replies")
 
 
@@ -18,7 +22,9 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     """Read a message that replies to `item`; `paused` when the conversation had been left off before it."""
     reply = read_by_rules(text, item=item, paused=paused)
     plain = read(text).text
-    if reply.kind != "answer" or len(plain.split()) > longest_reply():
+    words = len(plain.split())
+    said_outright = reply.kind != "answer" and words <= _OUTRIGHT
+    if said_outright or reply.kind not in reader.KINDS or words > longest_reply():
         return reply
     try:
         likely = reader.likely(plain, item, paused=paused)
@@ -26,9 +32,20 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
         log.error("the second reader failed on a reply: %s", type(error).__name__)
         return reply
     kind = max(likely, key=lambda name: likely[name])
-    if kind == "answer" or likely[kind] < _limits()[kind] or (kind == "ready" and not paused):
+    if kind == reply.kind or likely[kind] < _limits()[kind] or not _may_be(kind, plain, paused=paused):
         return reply
-    return Reply(kind)
+    return Reply(kind, answers=kind == "answer")
+
+
+def _may_be(kind: ReplyKind, text: str, *, paused: bool) -> bool:
+    """A yes and a count stay answers whatever is said beside them; nobody comes back who was not away."""
+    if kind == "ready" and not paused:
+        return False
+    return kind in ("answer", "earlier") or not (_YES.match(text) or any(map(_is_count, frequencies(text))))
+
+
+def _is_count(frequency: Frequency) -> bool:
+    return frequency.grade in ("count", "anchor") and frequency.form not in ("ago", "within", "dates")
 
 
 @cache

@@ -6,6 +6,7 @@ import logging
 import re
 from dataclasses import replace
 
+from agents.language.tagging import tagged
 from agents.risk import reader
 from agents.risk.message import Message
 from agents.risk.reader import Opinion
@@ -15,18 +16,22 @@ from instruments.profile import RiskFlags
 RULE = "second-reader"
 UNREAD = "second-reader-fault"
 DOUBTED = "second-reader-doubts"
+_SELF_HARM_ITEM = 11
+_NOT_COUNTS = ("WORD", "DATE")
 _MOST_SENTENCES = 12  # that are looked at for the gravest
 _TOGETHER = 3  # sentences in a stretch
 _MANY = 60  # sentences
 _LONG = 400  # characters of a sentence
 _ENDS = " .!?…,;:-"
 _MARKUP = re.compile(r"[<>{}]+")
+_REPEATED = re.compile(r"\b(\w[\w' ]{0,40}?)(?:[ ,]+\1\b){3,}")  # nobody has taught it what a stuck key means
 log = logging.getLogger("crosscut.safety")
 
 
 def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> RiskVerdict:
-    """An explicit stop needs none. A reader that fails leaves the rules as they stand, marked degraded."""
-    if verdict.level == "stop" and not reader.is_inferred(verdict.rule or ""):
+    """An explicit stop needs none, nor does a bare count. A reader that fails leaves the rules, marked degraded."""
+    explicit = verdict.level == "stop" and not reader.is_inferred(verdict.rule or "")
+    if explicit or (verdict.level == "none" and item != _SELF_HARM_ITEM and _only_counts(message)):
         return verdict
     try:
         opinion = _read(message, item)
@@ -36,6 +41,11 @@ def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> Ri
     if verdict.level == "stop":
         return _doubted(verdict, opinion)
     return _raised(verdict, message, item, opinion)
+
+
+def _only_counts(message: Message) -> bool:
+    """'Nearly every day.' tells how often and nothing else."""
+    return all(token.tag not in _NOT_COUNTS for token in tagged(message.reading.text))
 
 
 def _read(message: Message, item: int) -> Opinion:
@@ -60,7 +70,7 @@ def _parts(message: Message) -> list[str]:
     """The sentences without what ends them, and without the brackets of markup; one that goes on for long is cut."""
     pieces = [piece.strip(_ENDS) for sentence in message.sentences for piece in _MARKUP.split(sentence.plain)]
     found = [text[at : at + _LONG] for text in pieces for at in range(0, len(text), _LONG)]
-    return found or [message.reading.text]
+    return [_REPEATED.sub(r"\1", text) for text in found] or [message.reading.text]
 
 
 def _doubted(verdict: RiskVerdict, opinion: Opinion) -> RiskVerdict:

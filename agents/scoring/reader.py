@@ -26,6 +26,7 @@ _ENCODER = Encoder("agents.scoring")
 _NUMBERS = ("zero", "one", "two", "three", "four")
 _SURENESS = ((2, "sure"), (4, "clear"), (7, "guess"), (10, "nothing"))
 _MOST_COUNTS = 8
+_ENDS = " .!…"  # how a sentence ends says nothing of how often
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Opinion:
 
 
 def opinion(answer: Answer, finding: Finding) -> Opinion:
-    *scores, vague = _ENCODER.read(about(answer, finding), answer.reading.text)
+    *scores, vague = _ENCODER.read(about(answer, finding), answer.reading.text.rstrip(_ENDS))
     powers = np.exp(np.array(scores) - max(scores))
     return Opinion(tuple((powers / powers.sum()).tolist()), float(1 / (1 + np.exp(-vague))))
 

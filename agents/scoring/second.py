@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import tomllib
 from dataclasses import replace
 from functools import cache
@@ -16,7 +17,7 @@ from agents.scoring.answer import Answer
 from agents.scoring.claim import LOOSE, NOT_DAYS, Claim
 from agents.scoring.parts import Part
 from agents.scoring.reader import Opinion
-from agents.scoring.scale import BEST_FIT, CLEAR_UNTIL, NOTHING_FROM, SCALE_DAYS, score_of, score_of_days
+from agents.scoring.scale import CLEAR_UNTIL, NOTHING_FROM, SCALE_DAYS, score_of, score_of_days
 from agents.scoring.weigh import Finding
 
 _SURE = 2
@@ -25,12 +26,23 @@ _FAR = 2  # points
 log = logging.getLogger("crosscut.scoring")
 
 
+class Limit(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sure: float
+    otherwise: float
+
+    def beside(self, finding: Finding) -> float:
+        return self.sure if finding.ambiguity <= _SURE else self.otherwise
+
+
 class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    vague: float
-    override: float
-    sure: float
+    vague: Limit
+    override: Limit
+    far: float
+    left_to_rules: re.Pattern[str]
 
 
 @cache
@@ -40,33 +52,40 @@ def _limits() -> Limits:
 
 def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
     """An anchor or a number alone needs none. A reader that fails leaves what the rules found."""
-    if not answer.parts or (finding.ambiguity <= _SURE and all(part.is_bare for part in answer.parts)):
+    if _is_plain(answer, finding):
         return finding
     try:
         opinion = reader.opinion(answer, finding)
     except Exception as error:
         log.error("the second reader failed on an answer: %s", type(error).__name__)
         return finding
-    return _left_open(answer, finding, opinion) if opinion.vague > _limits().vague else _clear(answer, finding, opinion)
+    is_vague = opinion.vague > _limits().vague.beside(finding)
+    return _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
+
+
+def _is_plain(answer: Answer, finding: Finding) -> bool:
+    if not answer.parts:
+        return True
+    bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
+    known = finding.ambiguity <= _SURE and _limits().left_to_rules.search(answer.reading.text)
+    return bare or bool(known)
 
 
 def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
-    """Either it is there and nobody knows how often, or there is nothing to go on."""
-    if finding.ambiguity > CLEAR_UNTIL and (finding.ambiguity >= NOTHING_FROM) == (opinion.score == 0):
-        return finding
+    """Either there is nothing to go on, or it is there and how often is a guess."""
     if opinion.score == 0:
-        return Finding(None, _NOTHING)
-    if opinion.score == BEST_FIT or finding.days is None:
-        return Finding(None, _GUESS, finding.claims or _support(answer, BEST_FIT))
-    return replace(finding, ambiguity=_GUESS)
+        return finding if finding.ambiguity >= NOTHING_FROM else Finding(None, _NOTHING)
+    claims = finding.claims if score_of(finding) == opinion.score else ()
+    ambiguity = finding.ambiguity if CLEAR_UNTIL < finding.ambiguity < NOTHING_FROM else _GUESS
+    return Finding(SCALE_DAYS[opinion.score], ambiguity, claims or _support(answer, opinion.score))
 
 
 def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
     found = score_of(finding)
-    if opinion.score == found or opinion.scores[opinion.score] < _limits().override:
+    if opinion.score == found or opinion.scores[opinion.score] < _limits().override.beside(finding):
         return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
     far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
-    unsure = far and opinion.scores[opinion.score] < _limits().sure
+    unsure = far and opinion.scores[opinion.score] < _limits().far
     days = SCALE_DAYS[opinion.score]
     claims = _support(answer, opinion.score)
     return Finding(days, _GUESS if unsure else _IMPLIED, claims)

@@ -32,6 +32,8 @@ def main() -> int:
     wanted = parser.parse_args()
     torch.set_num_threads(1)
     made, folder = PLACES[wanted.which]
+    if wanted.held_out and not hasattr(made, "held_out"):
+        parser.error(f"the lines of {wanted.which} do not tell their authors, so none can be held out")
     if wanted.held_out:
         wanted.held_out.write_text(json.dumps(made.held_out()))
     else:

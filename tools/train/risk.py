@@ -24,7 +24,7 @@ from tools.figures import DATA, ordinary
 from tools.train.network import Reader, taught
 
 LAYERS, SMOOTH = 6, 0.04
-WHOLE_EPOCHS, EPOCHS = 2, 4
+WHOLE_EPOCHS, EPOCHS = 2, 3
 MOST = 24  # stretches of a turn
 ORDINARY = 2400
 LEVELS = {"none": 0, "flag": 1, "stop": 2}

@@ -22,7 +22,7 @@ from instruments.profile import SessionStatus
 from tools.figures import DATA
 from tools.train.network import Reader, taught
 
-LAYERS, EPOCHS, SMOOTH = 6, 5, 0.05
+LAYERS, EPOCHS, SMOOTH = 6, 4, 0.05
 SIMULATED, SIMULATED_SEED = "sim", 5
 RULES_KNOW = frozenset("amnopqrs") | {SIMULATED}
 KEPT_BACK = 0.3
