@@ -15,6 +15,7 @@ from errors import SettingsError
 
 OWN_PREFIXES = ("CROSSCUT_", "GATEWAY_", "MODEL_")
 RULES = "rules"
+EMBEDDING_MODEL = "openai/text-embedding-3-small"
 
 
 def default_home() -> Path:
@@ -78,7 +79,8 @@ class Settings(BaseSettings):
     model_interviewer: ModelId = RULES
     model_scorer: ModelId = RULES
     model_risk: ModelId = RULES
-    model_embedding: ModelId = RULES
+    model_diagnostician: ModelId = RULES
+    model_embedding: ModelId | None = None
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
 
@@ -102,6 +104,11 @@ class Settings(BaseSettings):
         """Where people reach the page."""
         return self.crosscut_address or f"http://{self.crosscut_host}:{self.crosscut_port}"
 
+    @property
+    def embedding(self) -> str:
+        """What makes vectors; with a key and no other wish, the model that the product's requirements name."""
+        return self.model_embedding or (EMBEDDING_MODEL if self.gateway_api_key else RULES)
+
     @cached_property
     def models(self) -> dict[str, str]:
         """Model id by role; `rules` is the embedded engine."""
@@ -109,7 +116,8 @@ class Settings(BaseSettings):
             "interviewer": self.model_interviewer,
             "scorer": self.model_scorer,
             "risk": self.model_risk,
-            "embedding": self.model_embedding,
+            "diagnostician": self.model_diagnostician,
+            "embedding": self.embedding,
         }
 
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.phrases import any_of
 from errors import RejectedOutput
 from instruments.level1 import Item, level1
 
@@ -67,7 +68,7 @@ def check_question(item: Item, text: str) -> None:
 
 def check_follow_up(item: Item, text: str) -> None:
     _check_common(item, "follow_up", text)
-    if not _any_of(_rules().how_often).search(text):
+    if not any_of(_rules().how_often).search(text):
         raise RejectedOutput("follow_up must ask on how many days it was so")
 
 
@@ -78,10 +79,10 @@ def keeps_concepts(item: Item, text: str) -> bool:
 def _check_common(item: Item, name: str, text: str) -> None:
     _check_shape(name, text)
     _check_verbatim(item, name, text)
-    if not _any_of(_rules().window).search(text):
+    if not any_of(_rules().window).search(text):
         raise RejectedOutput(f"{name} must say that it is about the past two weeks")
     for forbidden in _rules().forbidden:
-        if _any_of(forbidden.words).search(text):
+        if any_of(forbidden.words).search(text):
             raise RejectedOutput(f"{name} must not {forbidden.rule}")
 
 
@@ -111,12 +112,6 @@ def _words(text: str) -> list[str]:
 def _keeps(group: tuple[str, ...], text: str) -> bool:
     """A concept is a word or the beginning of one: `irrita` is in "irritable", `way` is not in "always"."""
     return any(re.search(rf"(?<!\w){re.escape(word)}", text.lower().replace("’", "'")) for word in group)
-
-
-@cache
-def _any_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    parts = (re.escape(phrase).replace(r"\*", r"\w*").replace("'", "['’]") for phrase in phrases)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
 
 
 @cache

@@ -40,7 +40,7 @@ def interview(
     reply = _reply(persona, answers, seed)
     with workbench(**_driven_by(model)) as bench:
         runtime = bench.runtime
-        view = runtime.view(session) if session else runtime.start(mode=_mode(mode), persona=persona, seed=seed)
+        view = runtime.view(session) if session else runtime.start(mode=mode_of(mode), persona=persona, seed=seed)
         # With --json the conversation goes to stderr, so that stdout is the profile and nothing else.
         talk = Console(stderr=as_json, quiet=as_json and reply is not None)
         echoed = reply is not None
@@ -98,7 +98,7 @@ def _tell(text: str) -> None:
     Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _mode(value: str) -> DiagnosticMode:
+def mode_of(value: str) -> DiagnosticMode:
     if value not in ("screening", "categorical", "diagnostic"):
         raise InputError(f"--mode {value!r} is not one of screening, categorical, diagnostic")
     return value  # type: ignore[return-value]

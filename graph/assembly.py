@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import AgentResult, Budget
+from agents.diagnostician import diagnostician
 from agents.escalation import escalation
 from agents.interviewer import interviewer
 from agents.models import ModelFactory
@@ -19,15 +20,18 @@ from graph.interview import CallRecorder, InterviewAgents
 from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.threads import Versions
+from rag.embedding import embedder
+from rag.retrieval import PassageRetriever
 from settings import Settings
 from storage import migrate
 from storage.crypto import Vault, load_vault
 from storage.database import Database
 from storage.embedded import Services, services
+from storage.library import Library
 from storage.model_calls import ModelCall, ModelCalls
 from storage.spool import Spool
 
-_PROMPTS = ("interviewer", "scorer", "risk")
+_PROMPTS = ("interviewer", "scorer", "risk", "diagnostician")
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
         risk=RiskChecker(models.chat("risk"), budget, prompts.get("risk")),
         script=words.script,
         follow_up_threshold=settings.follow_up_threshold,
+        diagnostician=diagnostician(models.chat("diagnostician"), budget, prompts.get("diagnostician")),
+        retriever=PassageRetriever(Library(database), embedder(settings)),
         record_calls=_recorder(ModelCalls(database)),
         record_check=desk.record,
     )

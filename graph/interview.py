@@ -24,6 +24,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from agents.contract import Agent, AgentResult
+from agents.diagnostician import diagnose_by_rules
 from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_text, intro_text
 from agents.replies import Reply, read_reply
 from agents.risk import RiskVerdict
@@ -36,7 +37,16 @@ from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind,
 from graph.tools import Asked, get_next_question, store_session_state
 from instruments.level1 import item_id, item_number
 from instruments.profile import PatientProfile, RiskFlags, SessionStatus
-from instruments.tools import GetNextQuestion, ProfilePatch, StoreSessionState
+from instruments.tools import (
+    Diagnose,
+    Diagnosis,
+    GetNextQuestion,
+    Passages,
+    ProfilePatch,
+    RetrieveDsmPassages,
+    Retriever,
+    StoreSessionState,
+)
 
 AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
 AfterCheck = Literal["SCORE_ITEM", "DRAFT", "PAUSE", "RESUME", "SAFETY_STOP"]
@@ -63,15 +73,24 @@ class ReceivedMessage:
     """The locale and version of the script that was shown, where that was before now."""
 
 
+class NoPassages:
+    """A library without books."""
+
+    def retrieve_dsm_passages(self, call: RetrieveDsmPassages) -> Passages:  # noqa: ARG002
+        return Passages(passages=())
+
+
 @dataclass(frozen=True)
 class InterviewAgents:
-    """Everything the nodes call."""
+    """Everything that the nodes call, and what the report is made with once they are done."""
 
     interviewer: Agent[QuestionBrief, Draft]
     scorer: Agent[AnswerToScore, ItemScore]
     risk: RiskChecker
     script: str
     follow_up_threshold: int
+    diagnostician: Agent[Diagnose, Diagnosis] = Agent("diagnostician", diagnose_by_rules)  # noqa: RUF009
+    retriever: Retriever = NoPassages()  # noqa: RUF009
     record_calls: CallRecorder = lambda *_: None
     record_check: CheckRecorder = lambda *_: None
 

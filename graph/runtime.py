@@ -30,6 +30,7 @@ from errors import (
     UnrecordedStop,
 )
 from graph.interview import InterviewAgents, ReceivedMessage, stop_update
+from graph.reporting import ReportDesk
 from graph.safety import SafetyDesk
 from graph.state import InterviewState
 from graph.threads import InterviewThreads, Versions
@@ -37,6 +38,7 @@ from graph.view import View, view_of
 from instruments.profile import RiskFlags, SessionStatus
 from storage.database import Connection, Database
 from storage.deletion import delete_session
+from storage.reports import Reports
 from storage.sessions import DiagnosticMode, Session, Sessions
 from storage.spool import StopRecord
 from storage.turns import Turns
@@ -56,6 +58,9 @@ class InterviewRuntime:
         self.sessions = Sessions(database)
         self.turns = Turns(database)
         self._threads = InterviewThreads(database, agents, versions)
+        self.reports = ReportDesk(
+            Reports(database), agents.retriever, agents.diagnostician, self._stored_view, agents.record_calls
+        )
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
 
@@ -130,6 +135,7 @@ class InterviewRuntime:
             except TurnInProgress:
                 continue
             done.append(session_id)
+        self.reports.write_missing()
         return done
 
     def delete(self, session_id: str) -> tuple[str, ...]:
@@ -172,7 +178,25 @@ class InterviewRuntime:
             turn = self.turns.add(session_id, expected, message.message_id, message.text)
             if turn.turn != expected:  # this message was taken before, as another turn
                 return view_of(self._threads.recovered(self.sessions.get(session_id), lock))
-            return view_of(self._threads.resume(turn, lock))
+            return self._shown(self._threads.resume(turn, lock))
+
+    def _shown(self, state: InterviewState) -> View:
+        """What the screen gets. The report of an interview that has just ended is not waited for."""
+        if state.profile.session_status is SessionStatus.COMPLETED:
+            self._executor.submit(self._write_report, state.setup.session_id)
+        return view_of(state)
+
+    def _write_report(self, session_id: str) -> None:
+        if self.sessions.get(session_id).origin != "patient":
+            return
+        try:
+            self.reports.newest(session_id)
+        except Exception as error:  # the sweep, or whoever opens the session, will try again
+            logging.getLogger("crosscut.report").error("a report was not written: %s", type(error).__name__)
+
+    def _stored_view(self, session_id: str) -> View:
+        """The session as its last checkpoint has it, without taking anything up."""
+        return view_of(self._threads.unbroken(self.sessions.get(session_id)))
 
     def _read(self, message: ReceivedMessage, item: int) -> RiskVerdict:
         return self._agents.risk.read(MessageToCheck(text=message.text, item=item, message_id=message.message_id))
@@ -256,4 +280,4 @@ class InterviewRuntime:
 
     def _recover_locked(self, session_id: str) -> View:
         with self._threads.locked(session_id) as lock:
-            return view_of(self._threads.recovered(self.sessions.get(session_id), lock))
+            return self._shown(self._threads.recovered(self.sessions.get(session_id), lock))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from graph.state import AgentRecord, InterviewState, Line, RiskRecord, ScoreRecord
 from instruments.profile import PatientProfile, SessionStatus
+from instruments.tools import DiagnosticMode
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class View:
     risks: dict[int, RiskRecord]
     wordings: dict[int, AgentRecord]
     paused: bool
+    mode: DiagnosticMode
 
     @property
     def open(self) -> bool:
@@ -41,4 +43,5 @@ def view_of(state: InterviewState) -> View:
         risks=state.risks,
         wordings=state.wordings,
         paused=state.cursor.paused,
+        mode=state.setup.mode,
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from instruments.level1 import Score
 from instruments.profile import (
@@ -101,6 +102,10 @@ class RetrieveDsmPassages(Wire):
     query_state: QueryState
 
 
+ILLUSTRATIVE = "illustrative handbook, not DSM-5"
+"""Stands behind the name of a book that is only there to show how things work."""
+
+
 class PassageSource(Wire):
     book: str
     page_start: int | None = Field(None, ge=1)
@@ -114,6 +119,10 @@ class Passage(Wire):
     source: PassageSource
     citation: str
     similarity: float
+
+    @property
+    def is_illustrative(self) -> bool:
+        return ILLUSTRATIVE in self.source.book
 
 
 class Passages(Wire):
@@ -150,13 +159,25 @@ class Impression(Wire):
     steps: tuple[str, ...] = ()
 
 
+class Removed(Wire):
+    """How much of an engine's evidence was not there and was taken out."""
+
+    quotes: int = 0
+    citations: int = 0
+    items: int = 0
+    impressions: int = 0
+
+
 class Diagnosis(Wire):
+    """`removed` is counted by code; a model is not asked for it."""
+
     summary: str
     diagnoses: tuple[Impression, ...]
     reasoning: tuple[str, ...]
     citations: tuple[str, ...]
     limitations: tuple[str, ...]
     rag_used: bool
+    removed: SkipJsonSchema[Removed] = Removed()
 
 
 # ---- generateReport ----

@@ -15,14 +15,13 @@ import numpy.typing as npt
 from errors import GatewayError, InputError, RejectedOutput, SettingsError
 from gateway import back_off, call_error
 from minilm import network
-from settings import RULES, Settings
+from settings import EMBEDDING_MODEL, RULES, Settings
 
 if TYPE_CHECKING:
     import openai
     from langchain_openai import OpenAIEmbeddings
 
 DIMENSIONS = 1536
-GATEWAY_MODEL = "openai/text-embedding-3-small"
 GATEWAY_BATCH = 32
 """Texts a call: even of the longest (8192 tokens) so many are below the 300 000 tokens that OpenAI takes at once."""
 LONGEST_WAIT = 60.0
@@ -40,7 +39,7 @@ class Embedder(Protocol):
 
 def embedder(settings: Settings) -> Embedder:
     """The one that MODEL_EMBEDDING names."""
-    model = settings.model_embedding
+    model = settings.embedding
     if model == RULES:
         return MiniLmEmbedder()
     key = settings.gateway_api_key
@@ -74,7 +73,7 @@ class GatewayEmbedder:
     """A model at an OpenAI-compatible endpoint. Must be called from a thread that runs no event loop."""
 
     def __init__(
-        self, base_url: str, api_key: str, model: str = GATEWAY_MODEL, *, seconds: float = 20.0, tries: int = 3
+        self, base_url: str, api_key: str, model: str = EMBEDDING_MODEL, *, seconds: float = 20.0, tries: int = 3
     ) -> None:
         self._base_url, self._api_key, self._model = base_url, api_key, model
         self._seconds, self._tries = seconds, tries

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pydantic import BaseModel, ConfigDict
 
 from instruments.level1 import level1
-from instruments.tools import Passage, Passages, PassageSource, QueryState, RetrieveDsmPassages
+from instruments.tools import ILLUSTRATIVE, Passage, Passages, PassageSource, QueryState, RetrieveDsmPassages
 from rag.embedding import Embedder
 from storage.library import FoundPassage, Library, Search
 
@@ -22,7 +22,6 @@ class _Limits(BaseModel):
     quotes: int
     candidates: int
     longest_query: int
-    illustrative: str
 
 
 @cache
@@ -53,7 +52,7 @@ def citation(book: str, page_start: int, page_end: int, section_path: str) -> st
 
 
 def _passage(found: FoundPassage) -> Passage:
-    book = f"{found.book} ({_limits().illustrative})" if found.illustrative else found.book
+    book = f"{found.book} ({ILLUSTRATIVE})" if found.illustrative else found.book
     return Passage(
         chunk_id=found.chunk_id,
         text=found.text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
@@ -12,7 +13,8 @@ from agents.impressions.ranking import Ranked, ranked
 from agents.impressions.telling import Told, sentences_of, told
 from instruments.disorders import disorders
 from instruments.level1 import item_id, item_number, level1
-from instruments.tools import Diagnose, Diagnosis, Impression, Passage
+from instruments.profile import ItemResponse
+from instruments.tools import Diagnose, Diagnosis, Impression, Passage, Removed
 
 
 class _Limits(BaseModel):
@@ -55,11 +57,11 @@ def diagnose_by_rules(call: Diagnose) -> Diagnosis:
         return _of_domains(call, domains)
     heard = _told(call)
     found = _likely(call, heard)
-    impressions = tuple(_impression(one, call, heard, passages) for one in found)
+    formed = [(one, _impression(one, call, heard, passages)) for one in found]
+    rests = [(one, impression) for one, impression in formed if impression.item_ids and impression.quotes]
     if call.diagnostic_mode == "categorical":
-        impressions = _by_category(impressions, found)
-        passages = ()
-    return _diagnosis(call, impressions, passages)
+        return _diagnosis(call, _by_category(rests, passages))
+    return _diagnosis(call, tuple(impression for _, impression in rests))
 
 
 def _told(call: Diagnose) -> Told:
@@ -80,9 +82,9 @@ def _raised_domains(call: Diagnose) -> tuple[str, ...]:
 
 def _impression(one: Ranked, call: Diagnose, heard: Told, passages: tuple[Passage, ...]) -> Impression:
     items = _typical_items(one, call)
-    features = [f for role in ("required", "typical") for f in one.disorder.features_of(role)]  # type: ignore[arg-type]
+    features = [f for role in ("required", "typical") for f in one.disorder.features_of(role)]
     named = [f for f in features if heard.strengths.get(f, 0) >= _wording().limits.told]
-    cited = tuple(p.citation for p in passages if one.disorder.name in (p.source.section_path or ""))
+    cited = _cited(one.disorder.name, passages)
     return Impression(
         name=one.disorder.name,
         confidence=round(one.probability, 2),
@@ -94,9 +96,23 @@ def _impression(one: Ranked, call: Diagnose, heard: Told, passages: tuple[Passag
 
 
 def _typical_items(one: Ranked, call: Diagnose) -> list[str]:
-    high = {r.item_id for r in call.snapshot.item_responses if r.score >= _wording().limits.high and not r.undetermined}
+    high = {r.item_id for r in call.snapshot.item_responses if r.score >= _speaks_from(r) and not r.undetermined}
     by_weight = sorted(one.disorder.item_weights.items(), key=lambda pair: -pair[1])
     return [item_id(number) for number, _ in by_weight if item_id(number) in high]
+
+
+def _speaks_from(response: ItemResponse) -> int:
+    """The score from which an item speaks for something: where once is reason to inquire, once."""
+    return min(_wording().limits.high, level1().domain_of(item_number(response.item_id)).threshold)
+
+
+def _cited(name: str, passages: tuple[Passage, ...]) -> tuple[str, ...]:
+    named = (p.citation for p in passages if name.casefold() in (p.source.section_path or "").casefold())
+    return tuple(dict.fromkeys(named))
+
+
+def _topics(items: Iterable[str]) -> str:
+    return ", ".join(level1().item(item_number(item)).topic for item in items)
 
 
 def _quotes(named: list[str], items: list[str], call: Diagnose, heard: Told) -> tuple[str, ...]:
@@ -110,38 +126,44 @@ def _quotes(named: list[str], items: list[str], call: Diagnose, heard: Told) -> 
 
 def _steps(one: Ranked, items: list[str], named: list[str], cited: tuple[str, ...]) -> tuple[str, ...]:
     words = _wording().steps
-    steps = [words["items"].format(items=", ".join(items))] if items else []
+    steps = [words["items"].format(items=_topics(items))] if items else []
     reached = [name for name in one.disorder.required_domains if one.signs["domains"] == 1]
     steps += [words["domains"].format(domains=name) for name in reached]
     steps += [words["told"].format(feature=disorders().feature(feature).description) for feature in named]
-    steps += [words["passage"].format(citation=citation) for citation in cited[:1]]
+    steps += [words["passage"]] if cited else []
     return tuple(steps)
 
 
-def _by_category(impressions: tuple[Impression, ...], found: list[Ranked]) -> tuple[Impression, ...]:
+def _by_category(found: list[tuple[Ranked, Impression]], passages: tuple[Passage, ...]) -> tuple[Impression, ...]:
     """The categories alone, each as likely as its disorders are together; nothing that names one of these."""
-    merged: dict[str, Impression] = {}
-    for impression, one in zip(impressions, found, strict=True):
-        category, before = one.disorder.category, merged.get(one.disorder.category)
-        merged[category] = Impression(
-            name=category,
-            confidence=round(min(1.0, impression.confidence + (before.confidence if before else 0)), 2),
-            item_ids=tuple(dict.fromkeys([*(before.item_ids if before else ()), *impression.item_ids])),
-            quotes=tuple(dict.fromkeys([*(before.quotes if before else ()), *impression.quotes])),
-            steps=tuple(dict.fromkeys([*(before.steps if before else ()), *impression.steps[:1]])),
-        )
-    return tuple(sorted(merged.values(), key=lambda impression: -impression.confidence))
+    grouped: dict[str, list[Impression]] = {}
+    for one, impression in found:
+        grouped.setdefault(one.disorder.category, []).append(impression)
+    merged = [_merged(category, of_it, passages) for category, of_it in grouped.items()]
+    return tuple(sorted(merged, key=lambda impression: -impression.confidence))
+
+
+def _merged(category: str, found: list[Impression], passages: tuple[Passage, ...]) -> Impression:
+    items = tuple(dict.fromkeys(item for one in found for item in one.item_ids))
+    return Impression(
+        name=category,
+        confidence=round(min(1.0, sum(one.confidence for one in found)), 2),
+        item_ids=items,
+        quotes=tuple(dict.fromkeys(quote for one in found for quote in one.quotes))[: _wording().limits.quotes],
+        citations=_cited(category, passages),
+        steps=(_wording().steps["items"].format(items=_topics(items)),),
+    )
 
 
 def _of_domains(call: Diagnose, domains: tuple[str, ...]) -> Diagnosis:
     words = _wording().summary
     summary = words["screening"].format(domains=_joined(domains)) if domains else words["none"]
     return Diagnosis(
-        summary=summary, diagnoses=(), reasoning=(), citations=(), limitations=_limitations(call, ()), rag_used=False
+        summary=summary, diagnoses=(), reasoning=(), citations=(), limitations=limitations_of(call), rag_used=False
     )
 
 
-def _diagnosis(call: Diagnose, impressions: tuple[Impression, ...], passages: tuple[Passage, ...]) -> Diagnosis:
+def _diagnosis(call: Diagnose, impressions: tuple[Impression, ...]) -> Diagnosis:
     words = _wording().summary
     names = _joined([impression.name for impression in impressions[:2]])
     cited = tuple(dict.fromkeys(c for impression in impressions for c in impression.citations))
@@ -150,25 +172,31 @@ def _diagnosis(call: Diagnose, impressions: tuple[Impression, ...], passages: tu
         diagnoses=impressions,
         reasoning=tuple(step for impression in impressions[:1] for step in impression.steps),
         citations=cited,
-        limitations=_limitations(call, passages),
+        limitations=limitations_of(call),
         rag_used=bool(cited),
     )
 
 
-def _limitations(call: Diagnose, passages: tuple[Passage, ...]) -> tuple[str, ...]:
+def limitations_of(call: Diagnose, removed: Removed = Removed(), *, by_rules: bool = True) -> tuple[str, ...]:  # noqa: B008
     words = _wording().limitations
     found = [words["screening"]]
-    if call.diagnostic_mode != "screening":
+    if call.diagnostic_mode != "screening" and by_rules:
         found.append(words["engine"].format(count=len(disorders().disorders)))
     unclear = [r.item_id for r in call.snapshot.item_responses if r.undetermined]
     if unclear:
         found.append(words["ambiguous"].format(items=", ".join(unclear)))
     if call.diagnostic_mode == "diagnostic":
-        if not passages:
-            found.append(words["no_passages"])
-        elif any("illustrative" in passage.source.book for passage in passages):
-            found.append(words["illustrative"])
+        found += _about_passages(call.snapshot.passages or ())
+    if any(removed.model_dump().values()):
+        found.append(words["removed"].format(**removed.model_dump()))
     return tuple(found)
+
+
+def _about_passages(passages: tuple[Passage, ...]) -> list[str]:
+    words = _wording().limitations
+    if not passages:
+        return [words["no_passages"]]
+    return [words["illustrative"]] if any(passage.is_illustrative for passage in passages) else []
 
 
 def _joined(names: list[str] | tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from agents.impressions.weights import Weights, weights
 from agents.language import clauses, read
+from agents.replies import gives_orders
 from instruments.disorders import disorders
 from instruments.level1 import item_number
 from instruments.profile import ItemResponse, TranscriptLine
@@ -54,8 +55,13 @@ def sentences_of(transcript: Iterable[TranscriptLine], responses: Iterable[ItemR
         Sentence(text, item_number(line.item_id), scores.get(line.item_id, 0))
         for line in transcript
         if line.role == "patient" and line.item_id
-        for text in _split(line.text)
+        for text in spoken(line.text)
     ]
+
+
+def spoken(text: str) -> list[str]:
+    """The sentences of a message, without those that give orders to the program: these tell nothing."""
+    return [sentence for sentence in _split(text) if not gives_orders(sentence)]
 
 
 def _split(text: str) -> list[str]:

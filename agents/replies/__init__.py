@@ -1,6 +1,6 @@
 """What kind of reply a patient's message is: an answer, or one of the things that people say instead."""
 
-from agents.replies.rules import TOPICS, Reply, ReplyKind, Topic
+from agents.replies.rules import TOPICS, Reply, ReplyKind, Topic, gives_orders
 from agents.replies.second import read_reply
 
-__all__ = ["TOPICS", "Reply", "ReplyKind", "Topic", "read_reply"]
+__all__ = ["TOPICS", "Reply", "ReplyKind", "Topic", "gives_orders", "read_reply"]

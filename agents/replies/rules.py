@@ -116,6 +116,13 @@ def _is_wordless(reading: str) -> bool:
     return not any(char.isascii() for char in letters) and len(letters) < 2
 
 
+def gives_orders(text: str) -> bool:
+    """Whether a text tells the program what to do, instead of the interviewer how one has been."""
+    context = _Context(item=0, paused=False, alone=False)
+    reading = read(text).text
+    return any(_Sentence(reading, parts, context).orders for parts in _sentences(reading))
+
+
 def _sentences(reading: str) -> list[list[Clause]]:
     return [list(parts) for _, parts in groupby(clauses(reading), key=lambda clause: clause.sentence)]
 
@@ -157,7 +164,8 @@ class _Sentence:
             kinds = {"question"}
         if self.asks and kinds & {"question", "request"} and self._opens(found, begins):
             self._cover_all()  # what a question names, it does not claim
-        if any(f.label.endswith("/orders") for f in sure):
+        self.orders = any(f.label.endswith("/orders") for f in sure)
+        if self.orders:
             self._cover_all()
         rest = self._rest()
         if not kinds and not rest:

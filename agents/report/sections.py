@@ -10,13 +10,28 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.report.tags import escaped, quote, tagged
-from instruments.level1 import Domain, item_number, level1
-from instruments.profile import ItemResponse, PatientProfile
+from agents.report.domains import HIGHEST_SCORE, DomainRow, domain_rows
+from agents.report.tags import escaped, prose, quote, tagged
+from instruments.level1 import Item, item_number, level1
+from instruments.profile import PatientProfile
 from instruments.tools import Diagnosis, DiagnosticMode, Impression, ReportSection
 
 _UNSURE_FROM = 5
 _QUOTES_A_DOMAIN = 2
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    domain_head: tuple[str, ...]
+    item_head: tuple[str, ...]
+    full: str
+    void: str
+    reached: str
+    not_reached: str
+    undetermined: str
+    no_measure: str
+    no_words: str
 
 
 class _Wording(BaseModel):
@@ -24,7 +39,7 @@ class _Wording(BaseModel):
 
     summary: dict[str, str]
     flags: dict[str, str]
-    table: dict[str, str]
+    table: _Table
     impressions: dict[str, str]
     limitations: dict[str, str]
 
@@ -37,13 +52,12 @@ def _wording() -> _Wording:
 
 @dataclass(frozen=True)
 class ReportInput:
-    """`engines` says who worded, scored and formed impressions; `prose` is a model's summary that passed the checks."""
+    """`engines` says who worded, scored and formed impressions."""
 
     profile: PatientProfile
     diagnosis: Diagnosis
     mode: DiagnosticMode
     engines: dict[str, str]
-    prose: str = ""
 
 
 def sections(given: ReportInput) -> Iterator[ReportSection]:
@@ -61,7 +75,7 @@ def _summary(given: ReportInput) -> str:
     if needed:
         named = ", ".join(f"{item} ({level1().item(item_number(item)).topic})" for item in needed)
         lines.append(words["clarify"].format(items=named))
-    lines.append(escaped(given.prose or given.diagnosis.summary))
+    lines.append(prose(given.diagnosis.summary))
     return "\n\n".join(lines)
 
 
@@ -72,69 +86,50 @@ def _flags(profile: PatientProfile) -> str:
 
 
 def _coverage(profile: PatientProfile) -> str:
-    done, total = len(profile.question_state.completed_items), len(level1().items)
-    words = _wording().summary
-    if done < total or profile.completed_at is None:
-        return words["partly"].format(done=done, total=total)
-    return words["covered"].format(total=total, date=f"{profile.completed_at:%-d %B %Y}")
+    asked_on = f"{profile.completed_at:%-d %B %Y}" if profile.completed_at else "—"
+    return _wording().summary["covered"].format(total=len(level1().items), date=asked_on)
 
 
 def _raised(profile: PatientProfile) -> str:
-    raised = [domain.name for domain in level1().domains if _reached(domain, profile)]
+    raised = [row.name for row in domain_rows(profile) if row.reached]
     words, total = _wording().summary, len(level1().domains)
     if not raised:
         return words["calm"]
     return words["raised"].format(count=len(raised), total=total, domains=", ".join(raised))
 
 
-def _reached(domain: Domain, profile: PatientProfile) -> bool:
-    return _highest(domain, profile) >= domain.threshold
-
-
-def _highest(domain: Domain, profile: PatientProfile) -> int:
-    return max((r.score for r in _responses(domain, profile)), default=0)
-
-
-def _responses(domain: Domain, profile: PatientProfile) -> list[ItemResponse]:
-    return [r for item in domain.items if (r := profile.response(item.id)) is not None]
-
-
 def _domains(profile: PatientProfile) -> str:
-    head = ("Domain", "Highest item", "Threshold", "Reached", "Level-2 measure to consider", "In the patient's words")
-    return _table(head, [_domain_row(domain, profile) for domain in level1().domains])
+    return _table(_wording().table.domain_head, [_domain_row(row) for row in domain_rows(profile)])
 
 
-def _domain_row(domain: Domain, profile: PatientProfile) -> tuple[str, ...]:
-    words, reached = _wording().table, _reached(domain, profile)
-    said = [q for r in _responses(domain, profile) if r.score for q in r.evidence_quotes[:1]][:_QUOTES_A_DOMAIN]
-    highest = str(_highest(domain, profile))
-    if domain.name in profile.undetermined_domains:
-        highest = words["undetermined"].format(score=highest)
-    measure = (domain.level2 or words["no_measure"]) if reached else ""
+def _domain_row(row: DomainRow) -> tuple[str, ...]:
+    words = _wording().table
+    said = [quote for r in row.responses if r.score for quote in r.evidence_quotes[:1]][:_QUOTES_A_DOMAIN]
+    highest = f"{row.highest} {words.full * row.highest}{words.void * (HIGHEST_SCORE - row.highest)}"
+    if row.undetermined:
+        highest = words.undetermined.format(score=highest)
     return (
-        tagged("sym", domain.name),
+        tagged("sym", row.name),
         highest,
-        f"≥ {domain.threshold}",
-        f"**{words['reached']}**" if reached else words["not_reached"],
-        measure,
-        " ".join(map(quote, said)) or words["no_words"],
+        f"≥ {row.domain.threshold}",
+        f"**{words.reached}**" if row.reached else words.not_reached,
+        (row.domain.level2 or words.no_measure) if row.reached else "",
+        " ".join(map(quote, said)) or words.no_words,
     )
 
 
 def _items(profile: PatientProfile) -> str:
-    head = ("Item", "Asked about", "Score", "Ambiguity", "In the patient's words")
-    return _table(head, [_item_row(item.number, profile) for item in level1().items])
+    return _table(_wording().table.item_head, [_item_row(item, profile) for item in level1().items])
 
 
-def _item_row(number: int, profile: PatientProfile) -> tuple[str, ...]:
-    item, response, words = level1().item(number), profile.response(level1().item(number).id), _wording().table
+def _item_row(item: Item, profile: PatientProfile) -> tuple[str, ...]:
+    words, response = _wording().table, profile.response(item.id)
     if response is None:
-        return item.id, tagged("sym", item.topic), words["no_words"], words["no_words"], words["no_words"]
-    anchor = level1().scale[response.score]
-    score = f"{response.score} · {anchor.label}"
+        return item.id, tagged("sym", item.topic), words.no_words, words.no_words, words.no_words
+    score = f"{response.score} · {level1().scale[response.score].label}"
     if response.undetermined:
-        score = words["undetermined"].format(score=response.score)
-    said = " ".join(map(quote, response.evidence_quotes)) or words["no_words"]
+        score = words.undetermined.format(score=response.score)
+    said = " ".join(map(quote, response.evidence_quotes)) or words.no_words
     return item.id, tagged("sym", item.topic), score, str(response.ambiguity), said
 
 
@@ -144,18 +139,18 @@ def _impressions(given: ReportInput) -> str:
         return words["screening"]
     if not given.diagnosis.diagnoses:
         return words["none"]
-    return "\n\n".join(_impression(n, one) for n, one in enumerate(given.diagnosis.diagnoses, start=1))
+    return "\n\n".join(_impression(n, one, given.profile) for n, one in enumerate(given.diagnosis.diagnoses, start=1))
 
 
-def _impression(number: int, one: Impression) -> str:
+def _impression(number: int, one: Impression, profile: PatientProfile) -> str:
     words = _wording().impressions
-    lines = [
-        f"**{number}. {tagged('med', one.name)}** — {words['confidence'].format(confidence=f'{one.confidence:.2f}')}"
-    ]
-    lines += [f"- {escaped(step)}" for step in one.steps]
+    confidence = words["confidence"].format(confidence=f"{one.confidence:.2f}")
+    lines = [f"**{number}. {tagged('med', one.name)}** — {confidence}"]
+    lines += [f"- {prose(step)}" for step in one.steps]
     lines += [f"- {quote(text)}" for text in one.quotes]
     if one.item_ids:
-        lines.append(f"- {words['rests_on'].format(items=', '.join(one.item_ids))}")
+        scored = [f"{item} {r.score}" for item in one.item_ids if (r := profile.response(item))]
+        lines.append(f"- {words['rests_on'].format(items=' · '.join(scored))}")
     if one.citations:
         lines.append(f"- {words['cited'].format(citations=escaped('; '.join(one.citations)))}")
     return "\n".join([lines[0], "", *lines[1:]])

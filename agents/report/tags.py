@@ -1,7 +1,7 @@
 """Evidence tags: `<sym>` for a symptom, `<quote>` for the patient's own words, `<med>` for a medical term.
 
-What stands between tags is written with character references wherever Markdown or HTML could read a sign as theirs, so
-that a patient's words can neither break a table nor become markup, and come out letter for letter when unescaped.
+What stands between tags is written so that neither Markdown nor HTML can read a sign of it as theirs: a patient's words
+can neither break a table nor become a link or markup, and come out letter for letter when unescaped.
 """
 
 from __future__ import annotations
@@ -12,14 +12,33 @@ from typing import Literal
 
 Tag = Literal["sym", "quote", "med"]
 TAGS: tuple[Tag, ...] = ("sym", "quote", "med")
-_SIGNS = re.compile(r"[^\w ,.;?'’“”\"()/%–—-]|(?<=\w)_|_(?=\w)", re.ASCII)
+_AS_REFERENCE = re.compile(r"[<>&\x00-\x1f\x7f\x85\u2028\u2029]")
+_BY_BACKSLASH = re.compile(
+    r"""[\\`*_{}\[\]#|~$^@=!+]
+    | :(?!\s)                  # a directive, or the beginning of an address
+    | (?<=www)\.               # another
+    | ^\s*[-](?=\s)           # a list
+    | (?<=^\d)[.)] | (?<=^\d\d)[.)]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&#?\w+;")
 _TAGGED = re.compile(r"<(sym|quote|med)>(.*?)</\1>", re.DOTALL)
 _ANY_TAG = re.compile(r"</?(?:sym|quote|med)>")
 
 
 def escaped(text: str) -> str:
-    """The text with every sign that means something to Markdown or HTML as a character reference."""
-    return _SIGNS.sub(lambda sign: sign[0] if ord(sign[0]) > 127 and sign[0].isalpha() else f"&#{ord(sign[0])};", text)
+    """The text with every sign that means something to Markdown or HTML made plain."""
+    plain = _BY_BACKSLASH.sub(lambda sign: sign[0][:-1] + "\\" + sign[0][-1], text)
+    return _AS_REFERENCE.sub(lambda sign: _reference(sign[0]), plain)
+
+
+def unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda sign: sign[1] or html.unescape(sign[0]), text)
+
+
+def _reference(sign: str) -> str:
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(sign) or f"&#{ord(sign)};"
 
 
 def tagged(tag: Tag, text: str) -> str:
@@ -30,9 +49,18 @@ def quote(text: str) -> str:
     return tagged("quote", text)
 
 
+def prose(text: str) -> str:
+    """Prose that may have evidence tags: these stay, whatever stands inside of one is plain, all else is escaped."""
+    parts, at = [], 0
+    for match in _TAGGED.finditer(text):
+        parts += [escaped(text[at : match.start()]), f"<{match[1]}>{escaped(_ANY_TAG.sub('', match[2]))}</{match[1]}>"]
+        at = match.end()
+    return "".join([*parts, escaped(text[at:])])
+
+
 def found_in(markdown: str, tag: Tag) -> list[str]:
     """What stands between the tags of one kind, letter for letter."""
-    return [html.unescape(match[2]) for match in _TAGGED.finditer(markdown) if match[1] == tag]
+    return [unescaped(match[2]) for match in _TAGGED.finditer(markdown) if match[1] == tag]
 
 
 def are_well_formed(markdown: str) -> bool:

@@ -55,7 +55,7 @@ def _interview(
         for item, texts in answers.items()
         for text in texts
     ]
-    responses = [ItemResponse(item_id=item_id(i), score=s, ambiguity=2) for i, s in by_item.items()]  # type: ignore[arg-type]
+    responses = [ItemResponse(item_id=item_id(i), score=s, ambiguity=2) for i, s in by_item.items()]
     return Interview(identifier, impression, by_item, telling.sentences_of(lines, responses))
 
 

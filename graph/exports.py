@@ -1,0 +1,61 @@
+"""A report as a file: Markdown, JSON with the profile, or a PDF."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, get_args
+
+from agents.report.domains import domain_rows
+from agents.report.pdf import Front, report_pdf
+from errors import InputError
+from graph.reporting import Report
+from instruments.level1 import level1
+from instruments.tools import ILLUSTRATIVE
+
+Format = Literal["md", "json", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_TITLE = "Screening report"
+_FOOT = "Screening only, not a diagnosis. Confidential."
+
+
+def exported(report: Report, form: str) -> bytes:
+    match form:
+        case "md":
+            return as_markdown(report).encode()
+        case "json":
+            return as_json(report).encode()
+        case "pdf":
+            return as_pdf(report)
+    raise InputError(f"a report can be had as {', '.join(FORMATS)}, not as {form!r}.")
+
+
+def as_markdown(report: Report) -> str:
+    lines = "\n".join(f"- {line}" for line in _lines(report))
+    notices = "".join(f"\n> **{notice}**\n" for notice in _notices(report))
+    return f"# {_TITLE}\n\n{lines}\n{notices}\n{report.markdown}"
+
+
+def as_json(report: Report) -> str:
+    content = report.to_json_dict()
+    profile = content.pop("profile")
+    return json.dumps({"profile": profile, "report": content}, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_pdf(report: Report) -> bytes:
+    front = Front(_TITLE, tuple(_lines(report)), tuple(_notices(report)), _FOOT)
+    return report_pdf(front, report.sections, domain_rows(report.profile))
+
+
+def _lines(report: Report) -> list[str]:
+    written = f"{report.written_at:%-d %B %Y, %H:%M} UTC" if report.written_at else "now"
+    lines = [level1().title, f"Session {report.session_id}, revision {report.revision}, written {written}"]
+    lines.append(f"Mode: {report.mode}")
+    if report.profile.session_meta.synthetic_persona_id:
+        lines.append(f"Synthetic patient: {report.profile.session_meta.synthetic_persona_id}")
+    return lines
+
+
+def _notices(report: Report) -> list[str]:
+    if any(passage.is_illustrative for passage in report.passages):
+        return [f"Passages are cited from the {ILLUSTRATIVE}."]
+    return []

@@ -1,0 +1,205 @@
+"""REPORT: passages are retrieved, impressions formed, the report is put together and kept as a revision.
+
+A completed session without a report is work that somebody owes: whoever finished the interview, a worker's sweep, or
+the therapist who opens the session. Nothing is written for a session that was stopped; what exists stays readable.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from agents.contract import Agent, AgentResult
+from agents.diagnostician import candidates
+from agents.report.sections import ReportInput, sections
+from errors import InputError, ModelError
+from graph.state import AgentRecord
+from graph.view import View
+from instruments.level1 import level1
+from instruments.profile import PatientProfile, SessionStatus, Timestamp, Wire
+from instruments.tools import (
+    Diagnose,
+    Diagnosis,
+    DiagnosisSnapshot,
+    DiagnosticMode,
+    GenerateReport,
+    Passage,
+    QueryState,
+    ReportSection,
+    RetrieveDsmPassages,
+    Retriever,
+)
+from storage.reports import Reports, Revision
+
+Progress = Callable[[str], None]
+_SALIENT_SCORE = 2
+log = logging.getLogger("crosscut.report")
+
+
+class Report(Wire):
+    """One revision, with everything it was made from."""
+
+    session_id: str
+    mode: DiagnosticMode
+    engines: dict[str, str]
+    sections: tuple[ReportSection, ...]
+    diagnosis: Diagnosis
+    passages: tuple[Passage, ...]
+    profile: PatientProfile
+    revision: int = 0
+    written_at: Timestamp | None = None
+
+    @property
+    def markdown(self) -> str:
+        return "\n\n".join(f"## {section.title}\n\n{section.markdown}" for section in self.sections) + "\n"
+
+
+@dataclass(frozen=True)
+class ReportDesk:
+    """`view` gives a session as it stands; `record_calls` accounts for the model's calls."""
+
+    reports: Reports
+    retriever: Retriever
+    diagnostician: Agent[Diagnose, Diagnosis]
+    view: Callable[[str], View]
+    record_calls: Callable[[str, int, str, AgentResult[Any]], None]
+
+    def generate_report(self, call: GenerateReport) -> Iterator[ReportSection]:
+        yield from self.newest(call.session_id).sections
+
+    def newest(self, session_id: str, mode: DiagnosticMode | None = None) -> Report:
+        """The report as it stands, in this mode if one is named; what is missing is written."""
+        found = self.reports.newest(session_id, mode)
+        return _read(found) if found else self.write(session_id, mode, again=False)
+
+    def revisions(self, session_id: str) -> list[Report]:
+        return [_read(revision) for revision in self.reports.all_of(session_id)]
+
+    def write(
+        self,
+        session_id: str,
+        mode: DiagnosticMode | None = None,
+        *,
+        again: bool = True,
+        on_stage: Progress | None = None,
+    ) -> Report:
+        """Write a revision; without `again`, only if there is none in this mode."""
+        view = self.view(session_id)
+        _refuse_unfinished(view)
+        with self.reports.writing(session_id):
+            if not again and (found := self.reports.newest(session_id, mode)):
+                return _read(found)
+            report = self._made(view, mode or view.mode, on_stage or (lambda _: None))
+            kept = self.reports.add(session_id, report.mode, report.model_dump_json(by_alias=True).encode())
+        if kept is None:
+            raise InputError("the session was stopped or deleted while its report was written: nothing was kept.")
+        return _read(kept)
+
+    def write_missing(self) -> list[str]:
+        """Write the first report of every completed session that has none."""
+        missing = self.reports.unwritten()
+        for session_id in missing:
+            with suppress(InputError):  # stopped or deleted meanwhile
+                self.newest(session_id)
+        return missing
+
+    def _made(self, view: View, mode: DiagnosticMode, on_stage: Progress) -> Report:
+        call = diagnosis_call(view.profile, mode)
+        on_stage("retrieve")
+        passages = self._passages(call)
+        on_stage("diagnose")
+        made = self.diagnostician.run(_with_passages(call, passages))
+        self.record_calls(view.session_id, view.turn, "diagnostician", made)
+        on_stage("write")
+        engines = {**_engines(view), "diagnostician": _engine(made.engine, made.model)}
+        given = ReportInput(view.profile, made.output, mode, engines)
+        return Report(
+            session_id=view.session_id,
+            mode=mode,
+            engines=engines,
+            sections=tuple(sections(given)),
+            diagnosis=made.output,
+            passages=passages,
+            profile=view.profile,
+        )
+
+    def _passages(self, call: Diagnose) -> tuple[Passage, ...]:
+        """None for a screening. Where categories are all that may be named, a citation names no more than these."""
+        names = candidates(call)
+        if not names:
+            return ()
+        query = QueryState(
+            symptom_summary=call.snapshot.symptom_summary, candidate_diagnoses=names, salient_quotes=_salient(call)
+        )
+        try:
+            found = self.retriever.retrieve_dsm_passages(RetrieveDsmPassages(query_state=query)).passages
+        except ModelError as error:  # the embedding model is gone; the report says that it has no passages
+            log.warning("no passages for a report: %s", type(error).__name__)
+            return ()
+        return tuple(map(_of_category, found)) if call.diagnostic_mode == "categorical" else found
+
+
+def diagnosis_call(profile: PatientProfile, mode: DiagnosticMode) -> Diagnose:
+    snapshot = DiagnosisSnapshot(
+        transcript=profile.transcript,
+        item_responses=profile.item_responses,
+        symptom_summary=profile.symptom_summary,
+        question_state=profile.question_state,
+    )
+    return Diagnose(session_id=profile.session_meta.session_id, snapshot=snapshot, diagnostic_mode=mode)
+
+
+def _with_passages(call: Diagnose, passages: tuple[Passage, ...]) -> Diagnose:
+    return call.model_copy(update={"snapshot": call.snapshot.model_copy(update={"passages": passages})})
+
+
+def _salient(call: Diagnose) -> tuple[str, ...]:
+    """What was said to the highest items, the highest first."""
+    by_score = sorted(call.snapshot.item_responses, key=lambda r: -r.score)
+    return tuple(quote for r in by_score if r.score >= _SALIENT_SCORE for quote in r.evidence_quotes[:1])
+
+
+def _of_category(passage: Passage) -> Passage:
+    section = passage.source.section_path or ""
+    category = section.partition(" > ")[0]
+    source = passage.source.model_copy(update={"section_path": category})
+    return passage.model_copy(update={"source": source, "citation": passage.citation.replace(section, category)})
+
+
+def _engines(view: View) -> dict[str, str]:
+    return {
+        "interviewer": _of_records(list(view.wordings.values())),
+        "scorer": _of_records([record for record in view.records.values() if not record.unanswered]),
+    }
+
+
+def _of_records(records: list[AgentRecord]) -> str:
+    """Who did it, and for how many items the rules had to."""
+    models = sorted({record.model for record in records if record.engine == "llm" and record.model})
+    by_rules = sum(record.engine == "rules" for record in records)
+    if not models:
+        return "rules"
+    return ", ".join(models) + (f" (rules for {by_rules} of {len(level1().items)} items)" if by_rules else "")
+
+
+def _engine(engine: str, model: str | None) -> str:
+    if engine == "llm" and model:
+        return model
+    return f"rules (after {model} failed)" if model else "rules"
+
+
+def _refuse_unfinished(view: View) -> None:
+    status = view.profile.session_status
+    if status is SessionStatus.TERMINATED:
+        raise InputError("this session was stopped for safety: no report is written for it.")
+    if status is SessionStatus.ACTIVE:
+        done, total = view.items_completed, len(level1().items)
+        raise InputError(f"this interview is not finished ({done} of {total} items): its report comes when it is.")
+
+
+def _read(revision: Revision) -> Report:
+    report = Report.model_validate_json(revision.body)
+    return report.model_copy(update={"revision": revision.revision, "written_at": revision.created_at})

@@ -1,0 +1,89 @@
+"""The revisions of sessions' reports, each sealed. The first is written once; a later one replaces none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from storage.database import Connection, Database, Row, borrowed
+
+
+@dataclass(frozen=True)
+class Revision:
+    session_id: str
+    revision: int
+    mode: str
+    created_at: datetime
+    body: bytes
+
+
+class Reports:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    @contextmanager
+    def writing(self, session_id: str) -> Iterator[None]:
+        """One report of a session is written at a time; whoever comes second waits, and finds the first."""
+        key = f"report:{session_id}"
+        with borrowed(self._db.locks) as connection:
+            connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (key,))
+            try:
+                yield
+            finally:
+                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+
+    def add(self, session_id: str, mode: str, body: bytes) -> Revision | None:
+        """The next revision; None when the session is no longer a completed one: stopped or deleted meanwhile."""
+        with self._db.transaction() as connection:
+            if not _is_completed(connection, session_id):
+                return None
+            row = connection.execute(
+                "SELECT coalesce(max(revision), 0) + 1 AS next FROM reports WHERE session_id = %s", (session_id,)
+            ).fetchone()
+            number = int(row["next"]) if row else 1
+            sealed = self._db.vault.seal(body, _aad(session_id, number))
+            made = connection.execute(
+                "INSERT INTO reports (session_id, revision, mode, body) VALUES (%s, %s, %s, %s) RETURNING created_at",
+                (session_id, number, mode, sealed),
+            ).fetchone()
+        assert made is not None  # noqa: S101  # an insert returns its row
+        return Revision(session_id, number, mode, made["created_at"], body)
+
+    def newest(self, session_id: str, mode: str | None = None) -> Revision | None:
+        row = self._db.one(
+            """
+            SELECT * FROM reports WHERE session_id = %s AND mode = coalesce(%s, mode) ORDER BY revision DESC LIMIT 1
+            """,
+            session_id, mode,
+        )  # fmt: skip
+        return self._opened(row) if row else None
+
+    def all_of(self, session_id: str) -> list[Revision]:
+        rows = self._db.all("SELECT * FROM reports WHERE session_id = %s ORDER BY revision", session_id)
+        return [self._opened(row) for row in rows]
+
+    def unwritten(self) -> list[str]:
+        """Completed sessions of patients that have no report: whoever should have written it is gone."""
+        rows = self._db.all(
+            """
+            SELECT id FROM sessions s WHERE status = 'completed' AND origin = 'patient'
+            AND NOT EXISTS (SELECT FROM reports WHERE session_id = s.id) ORDER BY updated_at
+            """
+        )
+        return [row["id"] for row in rows]
+
+    def _opened(self, row: Row) -> Revision:
+        body = self._db.vault.open(row["body"], _aad(row["session_id"], row["revision"]))
+        return Revision(row["session_id"], row["revision"], row["mode"], row["created_at"], body)
+
+
+def _is_completed(connection: Connection, session_id: str) -> bool:
+    """Holds the session's row until the end of the transaction, so that a stop comes before or after, not between."""
+    row = connection.execute("SELECT status FROM sessions WHERE id = %s FOR UPDATE", (session_id,)).fetchone()
+    return row is not None and row["status"] == "completed"
+
+
+def _aad(session_id: str, revision: int) -> str:
+    return f"{session_id}:report:{revision}"
