@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from cli.base import AsJson, app, console, print_json, print_plain, workbench
-from errors import InputError
+from errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from rag.ingestion import Ingestion
-    from storage.jobs import Job
+    from settings import Settings
+    from storage.jobs import Job, Jobs
+    from storage.library import BookRow
 
 _LOOK_EVERY_SECONDS = 0.3
 _PATIENCE_SECONDS = 5.0
-"""So long is waited for a worker to take the job; then it is done here."""
+"""When nothing was heard of a job for so long, it is done here, unless a worker holds it."""
 _SAID = {"read": "reading pages", "embed": "embedding passages", "store": "storing"}
+_WAITING = "waiting for a worker"
 
 
 @app.command()
@@ -31,63 +38,92 @@ def ingest(
     """Put a book's diagnostic criteria into the library, in the worker if one runs."""
     from rag.ingestion import open_ingestion
 
-    if not file.is_file():
-        raise InputError(f"there is no file {str(file)!r}.")
+    data = _content(file)
     with workbench() as bench:
         ingestion = open_ingestion(bench.settings, bench.database)
-        job = ingestion.request(file.read_bytes(), book or file.stem)
+        job = ingestion.request(data, book or file.stem)
         if job.status == "queued":
             _send(bench.settings, bench.services.database_url, bench.services.redis_url, job.id)
-        _followed(ingestion, job)
+        _follow(ingestion, job.id)
         _tell(ingestion, job.id)
 
 
-def _send(settings: object, database_url: str, redis_url: str | None, job_id: str) -> None:
+def _content(file: Path) -> bytes:
+    if not file.is_file():
+        raise InputError(f"there is no file {str(file)!r}.")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"the file {str(file)!r} cannot be read: {error.strerror}.") from None
+
+
+def _send(settings: Settings, database_url: str, redis_url: str, job_id: str) -> None:
     from kombu.exceptions import OperationalError
 
     from workers.celery_app import INGEST, configure
 
-    if redis_url is None:
-        return
-    application = configure(settings, database_url=database_url, redis_url=redis_url)  # type: ignore[arg-type]
-    try:
+    application = configure(settings, database_url=database_url, redis_url=redis_url)
+    with suppress(OperationalError):  # no broker: the job is done here
         application.send_task(INGEST, args=[job_id], retry=False)
-    except OperationalError:
-        return  # no broker: the job is done here
 
 
-def _followed(ingestion: Ingestion, job: Job) -> None:
-    began = time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("waiting for a worker", total=None)
-        while (job := ingestion.jobs.get(job.id)).status in ("queued", "running"):
-            if job.status == "queued" and time.monotonic() - began > _PATIENCE_SECONDS:
-                progress.update(bar, description="reading it here, since no worker took it")
-                ingestion.run(job.id)
-                continue
-            done, total = _how_far(job)
-            said = _SAID.get(job.progress.get("stage", ""), "waiting for a worker")
-            progress.update(bar, description=said, completed=done, total=total)
+def _follow(ingestion: Ingestion, job_id: str) -> None:
+    """Until the job has ended: in a worker, else here."""
+    heard, since = None, time.monotonic()
+    with _shown(ingestion.jobs, job_id):
+        while (job := ingestion.jobs.get(job_id)).status in ("queued", "running"):
+            if job.updated_at != heard:
+                heard, since = job.updated_at, time.monotonic()
+            elif time.monotonic() - since > _PATIENCE_SECONDS:
+                ingestion.run(job_id)
             time.sleep(_LOOK_EVERY_SECONDS)
 
 
-def _how_far(job: Job) -> tuple[int, int | None]:
-    stage, known = job.progress.get("stage"), job.progress
-    if stage == "embed":
-        return known["chunk"], known["chunks"]
-    return (known.get("page", 0), known.get("pages")) if stage == "read" else (0, None)
+@contextmanager
+def _shown(jobs: Jobs, job_id: str) -> Iterator[None]:
+    """How far the job is, read from its row by a thread of its own: it may be this one that works on it."""
+    ended = threading.Event()
+    with _bar() as progress:
+        bar = progress.add_task(_WAITING, total=None)
+
+        def look() -> None:
+            with suppress(StorageError):  # it is for the other thread to say so
+                while not ended.wait(_LOOK_EVERY_SECONDS):
+                    _show(progress, bar, jobs.get(job_id))
+
+        thread = threading.Thread(target=look, name="progress")
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+        _show(progress, bar, jobs.get(job_id))
+
+
+def _show(progress: Progress, bar: Any, job: Job) -> None:
+    stage, known = job.progress.get("stage", ""), job.progress
+    done, total = known.get("page", 0), known.get("pages")
+    if stage in ("embed", "store"):
+        done, total = known["chunk"], known["chunks"]
+    progress.update(bar, description=_SAID.get(stage, _WAITING), completed=done, total=total)
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+    return Progress(*columns, console=console)
 
 
 def _tell(ingestion: Ingestion, job_id: str) -> None:
     job = ingestion.jobs.get(job_id)
     if job.status != "done":
         raise InputError(job.error or f"the job ended as {job.status}.")
-    book = next(one for one in ingestion.library.books() if one.id == job.asked["blob"])
-    print_plain(
-        f"{book.name}: {book.passages} passages of {len(book.kept)} sections on {book.pages} pages; "
-        f"{len(book.left_out)} sections were left out."
-    )
+    for book in ingestion.library.books():
+        if book.id == job.asked["blob"]:
+            print_plain(
+                f"{book.name}: {book.passages} passages of {len(book.kept)} sections on {book.pages} pages; "
+                f"{len(book.left_out)} sections were left out."
+            )
 
 
 @app.command()
@@ -98,15 +134,36 @@ def library(as_json: AsJson = False) -> None:
     with workbench() as bench:
         books = Library(bench.database).books()
     if as_json:
-        print_json([{**vars(book), "ingested_at": book.ingested_at.isoformat()} for book in books])
+        print_json([_listed(book) for book in books])
         return
     table = Table("book", "pages", "passages", "sections kept", "left out", "vectors")
     for book in books:
         name = f"{book.name} (illustrative)" if book.illustrative else book.name
-        table.add_row(
-            name, *map(str, (book.pages, book.passages, len(book.kept), len(book.left_out))), book.embedding_model
-        )
+        counts = map(str, (book.pages, book.passages, len(book.kept), len(book.left_out)))
+        table.add_row(Text(name), *counts, book.embedding_model)
     console.print(table)
+
+
+def _listed(book: BookRow) -> dict[str, Any]:
+    return {
+        "id": book.id,
+        "name": book.name,
+        "illustrative": book.illustrative,
+        "pages": book.pages,
+        "passages": book.passages,
+        "kept": [_section(section) for section in book.kept],
+        "leftOut": [{**_section(section), "reason": section["reason"]} for section in book.left_out],
+        "embeddingModel": book.embedding_model,
+        "ingestedAt": book.ingested_at.isoformat(timespec="seconds"),
+    }
+
+
+def _section(section: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "sectionPath": section["path"],
+        "pageStart": section["page_start"],
+        "pageEnd": section["page_end"],
+    }
 
 
 @app.command()
@@ -122,9 +179,7 @@ def search(query: str, limit: Annotated[int, typer.Option(min=1, max=50)] = 6, a
         hidden = found_in.of_other_models(chosen.model)
     if hidden:
         names = ", ".join(book.name for book in hidden)
-        console.print(
-            f"[yellow]Not searched, since made with another embedding model: {names}. Run `crosscut reindex`.[/]"
-        )
+        typer.echo(f"Not searched, since made with another embedding model: {names}. Run `crosscut reindex`.", err=True)
     if as_json:
         print_json([passage.to_json_dict() for passage in passages])
         return
@@ -141,6 +196,11 @@ def reindex() -> None:
     from rag.ingestion import reindex as give_vectors
     from storage.library import Library
 
-    with workbench() as bench:
-        done = give_vectors(Library(bench.database), embedder(bench.settings))
+    with workbench() as bench, _bar() as progress:
+        bar = progress.add_task(_SAID["embed"], total=None, visible=False)
+        done = give_vectors(
+            Library(bench.database),
+            embedder(bench.settings),
+            lambda done, of: progress.update(bar, completed=done, total=of, visible=True),
+        )
     console.print(f"{done} passages have new vectors.")

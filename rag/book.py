@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from errors import InputError
 from rag.chunks import Chunk, chunk_sections, limits
 from rag.headings import is_known_heading, title_page
-from rag.pdf import Line, open_pdf
+from rag.pdf import Line, OutlineEntry, open_pdf
 from rag.running import Measure, measure, without_running
 from rag.sections import Section, find_sections
 from rag.text import Words
@@ -50,8 +50,13 @@ class Book:
         return dict(Counter(section.reason for section in self.left_out))
 
 
-def read_book(data: bytes, on_page: Callable[[int, int], None]) -> Book:
-    """Raises InputError for a PDF without readable criteria; `on_page` gets a page's number and the count of pages."""
+def read_book(
+    data: bytes, on_page: Callable[[int, int], None], also: Callable[[bytes], Sequence[OutlineEntry]] | None = None
+) -> Book:
+    """Raises InputError for a PDF without readable criteria; `on_page` gets a page's number and the count of pages.
+
+    `also` may find headings that the print does not show.
+    """
     with open_pdf(data) as pdf:
         pages = []
         for page in pdf.pages():
@@ -64,7 +69,7 @@ def read_book(data: bytes, on_page: Callable[[int, int], None]) -> Book:
     if not lines:
         raise _only_running(len(pages))
     title = _title(named, lines, usual)
-    sections = find_sections(lines, outline, usual, title)
+    sections = find_sections(lines, outline, usual, title, also(data) if also else ())
     kept = [section for section in sections if section.kind == "criteria"]
     if not kept:
         raise _without_criteria(sections, len(pages))

@@ -6,12 +6,14 @@ was, and whoever takes the job up again ends it once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from errors import CrosscutError, InputError
 from rag.book import Book, read_book
-from rag.embedding import Embedder, embedder
+from rag.embedding import Embedder, Vector, embedder
+from rag.text import tidy
 from settings import Settings
 from storage.blobs import Blobs
 from storage.blobs import blobs as open_blobs
@@ -21,6 +23,8 @@ from storage.library import Library, NewBook, NewPassage
 
 KIND = "ingest"
 STAGES = ("read", "embed", "store")
+MOST_TRIES = 5
+"""A file that kills whoever reads it is not given to one worker after the other for ever."""
 _AT_ONCE = 16  # passages embedded between two reports
 _PAGES_A_REPORT = 25
 
@@ -34,12 +38,15 @@ class Ingestion:
 
     def request(self, data: bytes, name: str, *, illustrative: bool = False) -> Job:
         """Keep the file and queue its job. The same file under the same name is done already and stays so."""
-        if not name.strip():
+        name = tidy(name)
+        if not name:
             raise InputError("a book needs a name, by which it is cited.")
-        blob = self.blobs.put(data)
-        asked = {"blob": blob, "name": name.strip(), "illustrative": illustrative}
-        missing = not self.library.has(blob, name.strip(), self.embedder.model)
-        return self.jobs.enqueue(KIND, f"{blob}:{name.strip()}:{self.embedder.model}", asked=asked, again=missing)
+        blob = hashlib.sha256(data).hexdigest()
+        missing = not self.library.has(blob, name, self.embedder.model)
+        if missing:
+            self.blobs.put(data)
+        asked = {"blob": blob, "name": name, "illustrative": illustrative}
+        return self.jobs.enqueue(KIND, f"{blob}:{name}:{self.embedder.model}", asked=asked, again=missing)
 
     def run(self, job_id: str) -> None:
         """Work on a job to its end. What is wrong with a book ends it as failed and leaves the library as it was."""
@@ -47,7 +54,12 @@ class Ingestion:
             if job is None:
                 return
             try:
+                self._try_again(job)
                 self._put_in(job)
+                self._drop_file(job)
+            except InputError as error:  # the file stays as it is, however often it is read
+                self.jobs.finish(job.id, error=str(error))
+                self._drop_file(job)
             except CrosscutError as error:
                 self.jobs.finish(job.id, error=str(error))
             except Exception as error:
@@ -55,6 +67,15 @@ class Ingestion:
                 raise
             else:
                 self.jobs.finish(job.id)
+
+    def _try_again(self, job: Job) -> None:
+        tries = job.progress.get("tries", 0)
+        if tries >= MOST_TRIES:
+            raise InputError(
+                f"{tries} workers ended while they read this book, so it is not tried again by itself. "
+                "Use another copy of the PDF, and look into the worker's log."
+            )
+        self.jobs.report(job.id, tries=tries + 1)
 
     def _put_in(self, job: Job) -> None:
         blob, name = job.asked["blob"], job.asked["name"]
@@ -66,23 +87,25 @@ class Ingestion:
         passages = self._embedded(job.id, book)
         self.jobs.report(job.id, stage="store")
         self.library.replace(self._new_book(job, book), passages)
-        self.blobs.delete(blob)
+
+    def _drop_file(self, job: Job) -> None:
+        """Unless the same file was asked for under another name, and waits."""
+        if not self.jobs.is_asked_for(KIND, "blob", job.asked["blob"], besides=job.id):
+            self.blobs.delete(job.asked["blob"])
 
     def _on_page(self, job_id: str, page: int, pages: int) -> None:
         if page % _PAGES_A_REPORT == 0 or page == pages:
             self.jobs.report(job_id, stage="read", page=page, pages=pages)
 
     def _embedded(self, job_id: str, book: Book) -> list[NewPassage]:
-        found: list[NewPassage] = []
-        for at in range(0, len(book.chunks), _AT_ONCE):
-            batch = book.chunks[at : at + _AT_ONCE]
-            vectors = self.embedder.embed([f"{chunk.section_path}\n{chunk.text}" for chunk in batch])
-            found += [
-                NewPassage(chunk.ordinal, chunk.section_path, chunk.page_start, chunk.page_end, chunk.text, vector)
-                for chunk, vector in zip(batch, vectors, strict=True)
-            ]
-            self.jobs.report(job_id, stage="embed", chunk=len(found), chunks=len(book.chunks))
-        return found
+        vectors: list[Vector] = []
+        for batch in _vectors(self.embedder, [embeddable(chunk.section_path, chunk.text) for chunk in book.chunks]):
+            vectors += batch
+            self.jobs.report(job_id, stage="embed", chunk=len(vectors), chunks=len(book.chunks))
+        return [
+            NewPassage(chunk.ordinal, chunk.section_path, chunk.page_start, chunk.page_end, chunk.text, vector)
+            for chunk, vector in zip(book.chunks, vectors, strict=True)
+        ]
 
     def _new_book(self, job: Job, book: Book) -> NewBook:
         return NewBook(
@@ -101,19 +124,33 @@ def open_ingestion(settings: Settings, database: Database) -> Ingestion:
     return Ingestion(Library(database), Jobs(database), blobs, embedder(settings))
 
 
+def reindex(library: Library, embedder: Embedder, on_passages: Callable[[int, int], None]) -> int:
+    """Give every book that another model's vectors hide the vectors of this one; how many passages that were.
+
+    `on_passages` gets the passages done and those to do. A book changes all at once, so that whoever is stopped on the way goes on with the next one later.
+    """
+    hidden = library.of_other_models(embedder.model)
+    done, of = 0, sum(book.passages for book in hidden)
+    for book in hidden:
+        known = library.texts(book.id)
+        vectors: list[Vector] = []
+        for batch in _vectors(embedder, [embeddable(section_path, text) for _, section_path, text in known]):
+            vectors += batch
+            on_passages(done + len(vectors), of)
+        chunk_ids = [chunk_id for chunk_id, _, _ in known]
+        done += library.reembed(book, embedder.model, list(zip(chunk_ids, vectors, strict=True)))
+    return done
+
+
+def embeddable(section_path: str, text: str) -> str:
+    """What a passage's vector is made of: its text alone seldom says whose criteria they are."""
+    return f"{section_path}\n{text}"
+
+
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> Iterator[list[Vector]]:
+    for at in range(0, len(texts), _AT_ONCE):
+        yield embedder.embed(texts[at : at + _AT_ONCE])
+
+
 def _listed(sections: Sequence[object]) -> list[dict[str, object]]:
     return [asdict(section) for section in sections]  # type: ignore[call-overload]
-
-
-def reindex(library: Library, embedder: Embedder) -> int:
-    """Give every book that another model's vectors hide the vectors of this one; how many passages that were."""
-    done = 0
-    for book in library.of_other_models(embedder.model):
-        texts = library.texts(book.id)
-        vectors: list[tuple[str, list[float]]] = []
-        for at in range(0, len(texts), _AT_ONCE):
-            batch = texts[at : at + _AT_ONCE]
-            vectors += zip([key for key, _ in batch], embedder.embed([text for _, text in batch]), strict=True)
-        library.reembed(book.id, embedder.model, vectors)
-        done += len(vectors)
-    return done

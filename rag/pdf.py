@@ -46,9 +46,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """`page` is None where the entry leads nowhere; `y` is None where it leads to a page as a whole."""
+    """`page` is None where the entry leads nowhere; `y` is None where it leads to a page as a whole; `level` is None
+    where only the print can tell how high it ranks."""
 
-    level: int
+    level: int | None
     title: str
     page: int | None
     y: float | None

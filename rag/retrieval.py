@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from instruments.level1 import level1
 from instruments.tools import ILLUSTRATIVE, Passage, Passages, PassageSource, QueryState, RetrieveDsmPassages
 from rag.embedding import Embedder
+from rag.text import tidy
 from storage.library import FoundPassage, Library, Search
+
+_WORD = re.compile(r"\w+")
 
 
 class _Limits(BaseModel):
@@ -41,8 +45,7 @@ class PassageRetriever:
     def find(self, text: str, names: tuple[str, ...] = (), limit: int = 6) -> tuple[Passage, ...]:
         """By meaning and, for the names or else the text itself, by words."""
         (vector,) = self.embedder.embed([text])
-        words = " OR ".join(f'"{name}"' for name in names) if names else text
-        wanted = Search(vector, words, self.embedder.model, limit, _limits().floor)
+        wanted = Search(vector, _worded(text, names), self.embedder.model, limit, _limits().floor)
         return tuple(map(_passage, self.library.search(wanted)))
 
 
@@ -62,6 +65,13 @@ def _passage(found: FoundPassage) -> Passage:
         citation=citation(book, found.page_start, found.page_end, found.section_path),
         similarity=round(found.similarity, 4),
     )
+
+
+def _worded(text: str, names: tuple[str, ...]) -> str:
+    """What full-text search is asked: each name as a phrase, else the words alone, of which none is an operator."""
+    if names:
+        return " OR ".join(f'"{phrase}"' for name in names if (phrase := tidy(name.replace('"', " "))))
+    return " OR ".join(dict.fromkeys(_WORD.findall(text.lower())))
 
 
 def _names(query: QueryState) -> tuple[str, ...]:

@@ -32,10 +32,17 @@ class Section:
 
 
 def find_sections(
-    lines: Sequence[Line], outline: Sequence[OutlineEntry], usual: Measure, book: str = ""
+    lines: Sequence[Line],
+    outline: Sequence[OutlineEntry],
+    usual: Measure,
+    book: str = "",
+    also: Sequence[OutlineEntry] = (),
 ) -> list[Section]:
-    """In the book's order, those without any text left out. The title of the book is no step of a path."""
-    marks = _marks(lines, outline, usual)
+    """In the book's order, those without any text left out. The title of the book is no step of a path.
+
+    `also` are headings that somebody else found, in print that does not stand out.
+    """
+    marks = _marks(lines, outline, usual, also)
     trails = [trail[1:] if len(trail) > 1 and letters(trail[0]) == letters(book) else trail for trail in _trails(marks)]
     parents = {trail[:-1] for trail in trails}
     ends = [mark.start for mark in marks[1:]] + [len(lines)]
@@ -88,13 +95,17 @@ def _is_above(upper: Mark, mark: Mark) -> bool:
     return (*upper.style, upper.name) > (*mark.style, mark.name)
 
 
-def _marks(lines: Sequence[Line], outline: Sequence[OutlineEntry], usual: Measure) -> list[Mark]:
+def _marks(
+    lines: Sequence[Line], outline: Sequence[OutlineEntry], usual: Measure, also: Sequence[OutlineEntry]
+) -> list[Mark]:
     marked = outline_marks(lines, outline, usual)
     taken = {index for mark in marked for index in range(mark.start, mark.end)}
     first_page = title_page(lines, usual)
-    for mark in headings(lines, usual):
+    others = [mark for mark in outline_marks(lines, also, usual) if mark.end > mark.start]
+    for mark in [*headings(lines, usual), *others]:
         if mark.page != first_page and taken.isdisjoint(range(mark.start, mark.end)):
             marked.append(mark)
+            taken.update(range(mark.start, mark.end))
     marked.sort(key=lambda mark: (mark.start, mark.end))  # stable: on one spot, the outline's order
     return _ranked(marked)
 

@@ -46,17 +46,18 @@ class Jobs:
         again: bool = False,
     ) -> Job:
         """One job per kind and key: asking twice gives the same job; a failed one is queued again, and with `again`
-        one that was done."""
+        one that was done. What is queued again begins anew."""
         ended = ["failed", "cancelled", "done"] if again else ["failed", "cancelled"]
         row = self._db.one(
             """
             INSERT INTO jobs (id, kind, key, session_id, status, asked) VALUES (%s, %s, %s, %s, 'queued', %s)
             ON CONFLICT (kind, key) DO UPDATE SET
                 status = CASE WHEN jobs.status = ANY(%s) THEN 'queued' ELSE jobs.status END,
+                progress = CASE WHEN jobs.status = ANY(%s) THEN '{}' ELSE jobs.progress END,
                 error = NULL, asked = EXCLUDED.asked, updated_at = now()
             RETURNING *
             """,
-            uuid.uuid4().hex, kind, key, session_id, Jsonb(asked or {}), ended,
+            uuid.uuid4().hex, kind, key, session_id, Jsonb(asked or {}), ended, ended,
         )  # fmt: skip
         assert row is not None  # noqa: S101  # an upsert always returns its row
         return Job(**row)
@@ -101,6 +102,17 @@ class Jobs:
             kind, seconds,
         )  # fmt: skip
         return [row["id"] for row in rows]
+
+    def is_asked_for(self, kind: str, what: str, value: str, *, besides: str) -> bool:
+        """Whether another job that has not ended was asked to do something with this."""
+        found = self._db.one(
+            """
+            SELECT FROM jobs WHERE kind = %s AND id <> %s AND status IN ('queued', 'running') AND asked ->> %s = %s
+            LIMIT 1
+            """,
+            kind, besides, what, value,
+        )  # fmt: skip
+        return found is not None
 
     def newest(self, kind: str, limit: int = 20) -> list[Job]:
         rows = self._db.all("SELECT * FROM jobs WHERE kind = %s ORDER BY updated_at DESC LIMIT %s", kind, limit)

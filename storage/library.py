@@ -18,7 +18,10 @@ _FUSION = 60
 _CANDIDATES = 50
 """So many passages of each kind of search are fused."""
 _EF_SEARCH = 100
+_MOST_SCANNED = 1_000_000
+"""Passages of other models and books lie in the same index: so many are passed over before the search gives up."""
 _A_SECTION = 2
+_ONE_WRITER = "SELECT pg_advisory_xact_lock(hashtextextended('library', 0))"
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Library:
     def replace(self, book: NewBook, passages: Iterable[NewPassage]) -> None:
         """Put a book in, in the place of what has its name or its file."""
         with self._db.transaction() as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('library', 0))")
+            connection.execute(_ONE_WRITER)
             connection.execute("DELETE FROM books WHERE id = %s OR name = %s", (book.id, book.name))
             connection.execute(
                 """
@@ -118,18 +121,28 @@ class Library:
             )  # fmt: skip
             _copy(connection, book, passages)
 
-    def reembed(self, book_id: str, embedding_model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
-        """Give a book's passages the vectors of another model, all at once."""
-        with self._db.transaction() as connection:
-            connection.cursor().executemany(
+    def reembed(self, book: BookRow, embedding_model: str, vectors: Sequence[tuple[str, Vector]]) -> int:
+        """Give a book's passages the vectors of another model, all at once; none when it was replaced meanwhile."""
+        with self._db.transaction() as connection, connection.cursor() as cursor:
+            cursor.execute(_ONE_WRITER)
+            cursor.execute(
+                "UPDATE books SET embedding_model = %s WHERE id = %s AND ingested_at = %s",
+                (embedding_model, book.id, book.ingested_at),
+            )
+            if not cursor.rowcount or not vectors:
+                return 0
+            cursor.executemany(
                 "UPDATE passages SET embedding = %s, embedding_model = %s WHERE chunk_id = %s",
                 [(_literal(vector), embedding_model, chunk_id) for chunk_id, vector in vectors],
             )
-            connection.execute("UPDATE books SET embedding_model = %s WHERE id = %s", (embedding_model, book_id))
+            return cursor.rowcount
 
-    def texts(self, book_id: str) -> list[tuple[str, str]]:
-        rows = self._db.all("SELECT chunk_id, text FROM passages WHERE book_id = %s ORDER BY ordinal", book_id)
-        return [(row["chunk_id"], row["text"]) for row in rows]
+    def texts(self, book_id: str) -> list[tuple[str, str, str]]:
+        """The id, the section and the text of each passage, in the book's order."""
+        rows = self._db.all(
+            "SELECT chunk_id, section_path, text FROM passages WHERE book_id = %s ORDER BY ordinal", book_id
+        )
+        return [(row["chunk_id"], row["section_path"], row["text"]) for row in rows]
 
     def remove(self, book_id: str) -> None:
         if not self._db.run("DELETE FROM books WHERE id = %s", book_id):
@@ -140,10 +153,12 @@ class Library:
         return [book for book in self.books() if book.embedding_model != embedding_model]
 
     def search(self, wanted: Search) -> list[FoundPassage]:
-        """Nearest and best worded, fused by reciprocal rank; the illustrative book only where there is no other."""
+        """Nearest and best worded, fused by reciprocal rank; the illustrative book only where there is no other, be it
+        in vectors that this search cannot see."""
         with self._db.transaction() as connection:
             connection.execute(f"SET LOCAL hnsw.ef_search = {_EF_SEARCH}")
             connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            connection.execute(f"SET LOCAL hnsw.max_scan_tuples = {_MOST_SCANNED}")
             rows = connection.execute(_SEARCH, _parameters(wanted)).fetchall()
         return [_found(row) for row in rows]
 
@@ -151,9 +166,7 @@ class Library:
 _SEARCH = f"""
     WITH chosen AS (
         SELECT id FROM books WHERE embedding_model = %(model)s
-        AND (NOT illustrative OR NOT EXISTS (
-            SELECT FROM books WHERE NOT illustrative AND embedding_model = %(model)s
-        ))
+        AND (NOT illustrative OR NOT EXISTS (SELECT FROM books WHERE NOT illustrative))
     ), near AS (
         SELECT chunk_id, row_number() OVER (ORDER BY distance) AS place FROM (
             SELECT chunk_id, embedding <=> %(vector)s::vector AS distance FROM passages

@@ -97,10 +97,10 @@ def ingest(job_id: str) -> None:
 
 
 @celery.task(name="crosscut.take_up")
-def take_up() -> int:
-    """Work on the jobs whose worker or whose message is gone."""
+def take_up(silence: float = _SILENCE_SECONDS) -> int:
+    """Work on the jobs whose worker or whose message is gone: nobody said anything about them for so many seconds."""
     ingestion = _ingestion()
-    left = ingestion.jobs.waiting(KIND, seconds=_SILENCE_SECONDS)
+    left = ingestion.jobs.waiting(KIND, seconds=silence)
     for job_id in left:
         ingestion.run(job_id)
     return len(left)

@@ -56,7 +56,6 @@ def signs_of(disorder: Disorder, scores: Scores, told: Told) -> dict[str, float]
         "typical": _mean(typical),
         "against": max(against, default=0.0),
         "domains": _domains(disorder, scores),
-        "nearness": told.nearness.get(disorder.name, 0.0),
     }
 
 

@@ -65,7 +65,7 @@ def diagnose_by_rules(call: Diagnose) -> Diagnosis:
 
 
 def _told(call: Diagnose) -> Told:
-    return told(sentences_of(call.snapshot.transcript, call.snapshot.item_responses))
+    return told(sentences_of(call.snapshot.transcript))
 
 
 def _likely(call: Diagnose, heard: Told) -> list[Ranked]:

@@ -6,8 +6,8 @@ can neither break a table nor become a link or markup, and come out letter for l
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Callable
 from typing import Literal
 
 Tag = Literal["sym", "quote", "med"]
@@ -17,12 +17,14 @@ _BY_BACKSLASH = re.compile(
     r"""[\\`*_{}\[\]#|~$^@=!+]
     | :(?!\s)                  # a directive, or the beginning of an address
     | (?<=www)\.               # another
-    | ^\s*[-](?=\s)           # a list
-    | (?<=^\d)[.)] | (?<=^\d\d)[.)]
+    | ^\s*-                    # a list or a rule
+    | ^\s*\d{1,9}[.)]          # a numbered list
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&#?\w+;")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&(lt|gt|amp);|&#(\d+);")
+_NAMED = {"<": "lt", ">": "gt", "&": "amp"}
+_BY_NAME = {name: sign for sign, name in _NAMED.items()}
 _TAGGED = re.compile(r"<(sym|quote|med)>(.*?)</\1>", re.DOTALL)
 _ANY_TAG = re.compile(r"</?(?:sym|quote|med)>")
 
@@ -34,11 +36,12 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda sign: sign[1] or html.unescape(sign[0]), text)
+    """What `escaped` was given; HTML's own reading of references would lose control characters."""
+    return _ESCAPE.sub(lambda sign: sign[1] or _BY_NAME.get(sign[2]) or chr(int(sign[3])), text)
 
 
 def _reference(sign: str) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(sign) or f"&#{ord(sign)};"
+    return f"&{_NAMED.get(sign) or f'#{ord(sign)}'};"
 
 
 def tagged(tag: Tag, text: str) -> str:
@@ -51,11 +54,16 @@ def quote(text: str) -> str:
 
 def prose(text: str) -> str:
     """Prose that may have evidence tags: these stay, whatever stands inside of one is plain, all else is escaped."""
-    parts, at = [], 0
+    parts, at, text = [], 0, text.strip()  # leading spaces would make it a block of code
     for match in _TAGGED.finditer(text):
         parts += [escaped(text[at : match.start()]), f"<{match[1]}>{escaped(_ANY_TAG.sub('', match[2]))}</{match[1]}>"]
         at = match.end()
     return "".join([*parts, escaped(text[at:])])
+
+
+def requoted(text: str, exact: Callable[[str], str]) -> str:
+    """Prose with what stands in each `<quote>` replaced."""
+    return _TAGGED.sub(lambda found: f"<quote>{exact(found[2])}</quote>" if found[1] == "quote" else found[0], text)
 
 
 def found_in(markdown: str, tag: Tag) -> list[str]:

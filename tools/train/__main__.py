@@ -1,4 +1,4 @@
-"""`python -m tools.train risk|scorer|replies [--held-out FILE]`."""
+"""`python -m tools.train risk|scorer|replies|impressions [--held-out FILE]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tools.train import replies, risk, scorer
+from tools.train import impressions, replies, risk, scorer
 from tools.train.network import export
 
 AGENTS = Path(__file__).parent.parent.parent / "agents"
@@ -18,6 +18,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "risk": (risk, "risk"),
     "scorer": (scorer, "scoring"),
     "replies": (replies, "replies"),
+    "impressions": (impressions, "impressions"),
 }
 
 

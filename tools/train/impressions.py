@@ -1,102 +1,80 @@
-"""The numbers of the ranking, fitted to labelled interviews: a dozen weights, and one number a disorder.
+"""What the diagnostician's rules learn: a reader of features, and the numbers that weigh signs against each other.
 
-`tests/data/impressions_tune.jsonl` has whole interviews with gold scores and the impression they were written for.
+`tests/data/impressions_tune.jsonl` has whole interviews with gold scores and the impression they were written for,
+`features.jsonl` has sentences with the features they tell, those of some interviews among them. The numbers are fitted
+to what readers say of interviews whose authors they have not learned from.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.optimize import minimize
 
 from agents.impressions import telling
 from agents.impressions.ranking import signs_of
-from agents.impressions.telling import Sentence
-from agents.impressions.weights import Usual, Weights
+from agents.impressions.reader import FEATURES
+from agents.impressions.telling import Told
+from agents.impressions.weights import Weights
+from agents.language import read
 from instruments.disorders import disorders
-from instruments.level1 import item_id
-from instruments.profile import ItemResponse, TranscriptLine
-from tools.figures import DATA
+from instruments.level1 import level1
+from tools.impression_figures import Interview, load
+from tools.train import telling as features
+from tools.train.network import Reader
 
-DENIED, NOT_SCORED, TELLING, SLOPE = 0.2, 0.05, 0.8, 0.5
 SMALL_WEIGHTS, SMALL_BASES = 0.05, 0.5
 TARGET = Path(__file__).parent.parent.parent / "agents" / "impressions" / "weights.json"
 Numbers = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Interview:
-    id: str
-    impression: str | None
-    scores: dict[int, int]
-    sentences: list[Sentence]
-
-    @property
-    def author(self) -> str:
-        return self.id.partition("-")[0]
-
-
-def interviews(name: str) -> list[Interview]:
-    rows = [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
-    return [_interview(row["id"], row["impression"], row["scores"], row["answers"]) for row in rows]
-
-
-def _interview(
-    identifier: str, impression: str | None, scores: dict[str, int], answers: dict[str, list[str]]
-) -> Interview:
-    by_item = {int(item): score for item, score in scores.items()}
-    lines = [
-        TranscriptLine(role="patient", text=text, item_id=item_id(int(item)))
-        for item, texts in answers.items()
-        for text in texts
+def sentences_to_learn(every: Sequence[Interview]) -> list[features.Example]:
+    """Labelled sentences, and all others of the interviews that were labelled: those tell nothing."""
+    labelled = features.labelled()
+    known = {(example.author, example.text) for example in labelled}
+    authors = {example.author for example in labelled}
+    others = [
+        features.Example(one.author, sentence.item, text, frozenset())
+        for one in every
+        if one.author in authors
+        for sentence in one.sentences
+        if (one.author, text := read(sentence.text).text) not in known
     ]
-    responses = [ItemResponse(item_id=item_id(i), score=s, ambiguity=2) for i, s in by_item.items()]
-    return Interview(identifier, impression, by_item, telling.sentences_of(lines, responses))
+    return [*labelled, *others, *features.wordings()]
 
 
-def fitted(held: Sequence[Interview]) -> Weights:
-    """First what ordinary talk comes to, then what tells disorders apart."""
-    likeness = [telling.likeness(one.sentences, DENIED, NOT_SCORED) for one in held]
-    usual = Weights(
-        denied=DENIED,
-        not_scored=NOT_SCORED,
-        telling=TELLING,
-        slope=SLOPE,
-        features=_usual([one.features for one in likeness]),
-        criteria=_usual([one.criteria for one in likeness]),
-        ranking={},
-        base={},
-    )
-    labelled = [(one, near) for one, near in zip(held, likeness, strict=True) if one.impression]
+def heard_by(reader: Reader, one: Interview) -> Told:
+    with torch.no_grad():
+        outputs = reader.read([(level1().item(s.item).topic, read(s.text).text) for s in one.sentences]).sigmoid()
+    return telling.surest(one.sentences, [dict(zip(FEATURES, row, strict=True)) for row in outputs.tolist()])
+
+
+def heard_by_strangers(every: Sequence[Interview], examples: list[features.Example]) -> dict[str, Told]:
+    """What was told in each interview, by a reader that has learned nothing from its author."""
+    authors = sorted({one.author for one in every})
+    found: dict[str, Told] = {}
+    for held in (authors[::2], authors[1::2]):
+        reader = features.trained([example for example in examples if example.author not in held])
+        found |= {one.id: heard_by(reader, one) for one in every if one.author in held}
+    return found
+
+
+def fitted(held: Sequence[Interview], heard: dict[str, Told]) -> Weights:
+    labelled = [one for one in held if one.impression]
     names = [disorder.name for disorder in disorders().disorders]
-    signs = [
-        [signs_of(d, one.scores, telling.told_by(near, usual)) for d in disorders().disorders] for one, near in labelled
-    ]
+    signs = [[signs_of(d, one.scores, heard[one.id]) for d in disorders().disorders] for one in labelled]
     kinds = list(signs[0][0])
     values = np.array([[[found[kind] for kind in kinds] for found in row] for row in signs])
-    gold = np.array([names.index(one.impression or "") for one, _ in labelled])
+    gold = np.array([names.index(one.impression or "") for one in labelled])
     best = _fit(values, gold)
-    return usual.model_copy(
-        update={
-            "ranking": dict(zip(kinds, _rounded(best[: len(kinds)]), strict=True)),
-            "base": dict(zip(names, _rounded(best[len(kinds) :]), strict=True)),
-        }
+    return Weights(
+        ranking=dict(zip(kinds, _rounded(best[: len(kinds)]), strict=True)),
+        base=dict(zip(names, _rounded(best[len(kinds) :]), strict=True)),
     )
-
-
-def _usual(found: Sequence[dict[str, float]]) -> dict[str, Usual]:
-    return {
-        name: Usual(
-            mean=round(float(np.mean([one[name] for one in found])), 4),
-            deviation=round(float(np.std([one[name] for one in found])), 4),
-        )
-        for name in found[0]
-    }
 
 
 def _fit(values: Numbers, gold: npt.NDArray[np.int64]) -> Numbers:
@@ -121,3 +99,12 @@ def _fit(values: Numbers, gold: npt.NDArray[np.int64]) -> Numbers:
 
 def _rounded(values: Numbers) -> list[float]:
     return [round(float(value), 3) for value in values]
+
+
+def final() -> Reader:
+    """The reader to be kept; the numbers are written on the way."""
+    every = load("impressions_tune.jsonl")
+    examples = sentences_to_learn(every)
+    numbers = fitted(every, heard_by_strangers(every, examples))
+    TARGET.write_text(numbers.model_dump_json(indent=1) + "\n")
+    return features.trained(examples)
