@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import home, interview, review
+from ui import home, interview, library, review
 from ui.guard import guarded
 
 # A file of ours: an emoji or a named icon here would be fetched from somebody else's server.
@@ -15,5 +15,7 @@ with guarded():
         interview.show(session)
     elif session := st.query_params.get("review"):
         review.show(session)
+    elif st.query_params.get("page") == "library":
+        library.show()
     else:
         home.show()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from agents.contract import Agent, Budget, json_agent
-from agents.impressions.evidence import check_quotations, keep_evidence
+from agents.impressions.evidence import exact_quotations, keep_evidence
 from agents.impressions.language import check_language
 from agents.impressions.rules import candidates, diagnose_by_rules, limitations_of
 from agents.models import ChatClient
@@ -38,6 +38,7 @@ def diagnostician(client: ChatClient | None, budget: Budget, prompt: Prompt) -> 
 def _variables(call: Diagnose) -> dict[str, str]:
     return {
         "mode": call.diagnostic_mode,
+        "categories": "; ".join(disorders().categories),
         "item_scores": "\n".join(_scores(call)),
         "domain_summary": "\n".join(_domains(call)),
         "transcript": as_data("transcript", "\n".join(_lines(call))),
@@ -66,7 +67,8 @@ def _lines(call: Diagnose) -> Iterator[str]:
 
 
 def _passages(call: Diagnose) -> Iterator[str]:
-    for passage in call.snapshot.passages or ():
+    """None for a screening, which names no disorder: what a session was frozen with may come from another mode."""
+    for passage in call.snapshot.passages or () if call.diagnostic_mode != "screening" else ():
         yield f"{passage.citation}\n{passage.text}"
 
 
@@ -96,11 +98,21 @@ def _renamed(one: Impression, names: dict[str, str]) -> Impression:
 
 
 def _checked_words(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
+    if not diagnosis.summary.strip():
+        raise RejectedOutput("summary must not be empty")
     prose = [diagnosis.summary, *diagnosis.reasoning, *(step for one in diagnosis.diagnoses for step in one.steps)]
     names = [one.name for one in diagnosis.diagnoses] if call.diagnostic_mode == "diagnostic" else []
     check_language(call.diagnostic_mode, [*prose, *names])
-    check_quotations(call, prose)
-    return diagnosis
+    return _exactly_quoted(call, diagnosis)
+
+
+def _exactly_quoted(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
+    def exact(texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(exact_quotations(call, text) for text in texts)
+
+    named = tuple(one.model_copy(update={"steps": exact(one.steps)}) for one in diagnosis.diagnoses)
+    (summary,), reasoning = exact((diagnosis.summary,)), exact(diagnosis.reasoning)
+    return diagnosis.model_copy(update={"summary": summary, "reasoning": reasoning, "diagnoses": named})
 
 
 def _with_limitations(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from agents.report.domains import domain_rows
 from agents.report.pdf import Front, report_pdf
+from agents.report.tags import escaped
 from errors import InputError
 from graph.reporting import Report
 from instruments.level1 import level1
@@ -16,22 +17,28 @@ Format = Literal["md", "json", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _TITLE = "Screening report"
 _FOOT = "Screening only, not a diagnosis. Confidential."
+_STOPPED = "This session was stopped for safety after this report was written."
+
+
+def format_of(value: str) -> Format:
+    if value not in FORMATS:
+        raise InputError(f"a report can be had as {', '.join(FORMATS)}, not as {value!r}.")
+    return value
 
 
 def exported(report: Report, form: str) -> bytes:
-    match form:
+    match format_of(form):
         case "md":
             return as_markdown(report).encode()
         case "json":
             return as_json(report).encode()
         case "pdf":
             return as_pdf(report)
-    raise InputError(f"a report can be had as {', '.join(FORMATS)}, not as {form!r}.")
 
 
 def as_markdown(report: Report) -> str:
-    lines = "\n".join(f"- {line}" for line in _lines(report))
-    notices = "".join(f"\n> **{notice}**\n" for notice in _notices(report))
+    lines = "\n".join(f"- {escaped(line)}" for line in _lines(report))
+    notices = "".join(f"\n> **{escaped(notice)}**\n" for notice in _notices(report))
     return f"# {_TITLE}\n\n{lines}\n{notices}\n{report.markdown}"
 
 
@@ -56,6 +63,7 @@ def _lines(report: Report) -> list[str]:
 
 
 def _notices(report: Report) -> list[str]:
+    notices = [_STOPPED] if report.stopped else []
     if any(passage.is_illustrative for passage in report.passages):
-        return [f"Passages are cited from the {ILLUSTRATIVE}."]
-    return []
+        notices.append(f"Passages are cited from the {ILLUSTRATIVE}.")
+    return notices

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from agents.contract import Agent, AgentResult
 from agents.diagnostician import candidates
 from agents.report.sections import ReportInput, sections
-from errors import InputError, ModelError
+from errors import CrosscutError, InputError, ModelError, ServiceError
 from graph.state import AgentRecord
 from graph.view import View
+from instruments.disorders import disorders
 from instruments.level1 import level1
 from instruments.profile import PatientProfile, SessionStatus, Timestamp, Wire
 from instruments.tools import (
@@ -51,6 +51,8 @@ class Report(Wire):
     profile: PatientProfile
     revision: int = 0
     written_at: Timestamp | None = None
+    stopped: bool = False
+    """The session was stopped for safety after this was written."""
 
     @property
     def markdown(self) -> str:
@@ -99,12 +101,18 @@ class ReportDesk:
         return _read(kept)
 
     def write_missing(self) -> list[str]:
-        """Write the first report of every completed session that has none."""
-        missing = self.reports.unwritten()
-        for session_id in missing:
-            with suppress(InputError):  # stopped or deleted meanwhile
-                self.newest(session_id)
-        return missing
+        """Write the first report of every completed session that has none; one that fails keeps nobody else's back."""
+        return [session_id for session_id in self.reports.unwritten() if self._is_written(session_id)]
+
+    def _is_written(self, session_id: str) -> bool:
+        try:
+            self.newest(session_id)
+        except ServiceError:
+            raise
+        except CrosscutError as error:  # stopped or deleted meanwhile, or stored bytes that do not open
+            log.error("a report was not written: %s", type(error).__name__)
+            return False
+        return True
 
     def _made(self, view: View, mode: DiagnosticMode, on_stage: Progress) -> Report:
         call = diagnosis_call(view.profile, mode)
@@ -163,10 +171,12 @@ def _salient(call: Diagnose) -> tuple[str, ...]:
 
 
 def _of_category(passage: Passage) -> Passage:
+    """Its section's trail cut down to the category; where that is not on it, without a trail."""
     section = passage.source.section_path or ""
-    category = section.partition(" > ")[0]
-    source = passage.source.model_copy(update={"section_path": category})
-    return passage.model_copy(update={"source": source, "citation": passage.citation.replace(section, category)})
+    category = next((part for part in section.split(" > ") if part in disorders().categories), "")
+    source = passage.source.model_copy(update={"section_path": category or None})
+    shorter = passage.citation.replace(section, category) if category else passage.citation.replace(f", {section}", "")
+    return passage.model_copy(update={"source": source, "citation": shorter})
 
 
 def _engines(view: View) -> dict[str, str]:
@@ -202,4 +212,5 @@ def _refuse_unfinished(view: View) -> None:
 
 def _read(revision: Revision) -> Report:
     report = Report.model_validate_json(revision.body)
-    return report.model_copy(update={"revision": revision.revision, "written_at": revision.created_at})
+    kept = {"revision": revision.revision, "written_at": revision.created_at, "stopped": revision.stopped}
+    return report.model_copy(update=kept)

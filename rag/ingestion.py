@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from errors import CrosscutError, InputError
 from rag.book import Book, read_book
 from rag.embedding import Embedder, Vector, embedder
+from rag.handbook import book_title, build_pdf
 from rag.text import tidy
 from settings import Settings
 from storage.blobs import Blobs
@@ -22,6 +23,7 @@ from storage.jobs import Job, Jobs
 from storage.library import Library, NewBook, NewPassage
 
 KIND = "ingest"
+REINDEX = "reindex"
 STAGES = ("read", "embed", "store")
 MOST_TRIES = 5
 """A file that kills whoever reads it is not given to one worker after the other for ever."""
@@ -68,6 +70,25 @@ class Ingestion:
             else:
                 self.jobs.finish(job.id)
 
+    def request_reindex(self) -> Job:
+        """Queue that all books get vectors of this model; asked for again while it runs, it is the same job."""
+        return self.jobs.enqueue(REINDEX, self.embedder.model, again=True)
+
+    def reindex(self, job_id: str) -> None:
+        """Work on such a job to its end."""
+        with self.jobs.taken(job_id) as job:
+            if job is None:
+                return
+            try:
+                reindex(self.library, self.embedder, lambda done, of: self._on_passages(job_id, done, of))
+            except CrosscutError as error:
+                self.jobs.finish(job.id, error=str(error))
+            except Exception as error:
+                self.jobs.finish(job.id, error=f"giving new vectors failed ({type(error).__name__})")
+                raise
+            else:
+                self.jobs.finish(job.id)
+
     def _try_again(self, job: Job) -> None:
         tries = job.progress.get("tries", 0)
         if tries >= MOST_TRIES:
@@ -97,11 +118,14 @@ class Ingestion:
         if page % _PAGES_A_REPORT == 0 or page == pages:
             self.jobs.report(job_id, stage="read", page=page, pages=pages)
 
+    def _on_passages(self, job_id: str, done: int, of: int) -> None:
+        self.jobs.report(job_id, stage="embed", chunk=done, chunks=of)
+
     def _embedded(self, job_id: str, book: Book) -> list[NewPassage]:
         vectors: list[Vector] = []
         for batch in _vectors(self.embedder, [embeddable(chunk.section_path, chunk.text) for chunk in book.chunks]):
             vectors += batch
-            self.jobs.report(job_id, stage="embed", chunk=len(vectors), chunks=len(book.chunks))
+            self._on_passages(job_id, len(vectors), len(book.chunks))
         return [
             NewPassage(chunk.ordinal, chunk.section_path, chunk.page_start, chunk.page_end, chunk.text, vector)
             for chunk, vector in zip(book.chunks, vectors, strict=True)
@@ -124,10 +148,22 @@ def open_ingestion(settings: Settings, database: Database) -> Ingestion:
     return Ingestion(Library(database), Jobs(database), blobs, embedder(settings))
 
 
+def ensure_handbook(ingestion: Ingestion) -> Job | None:
+    """Ask for the sample handbook where nobody has put a book in yet; None when there is nothing to do.
+
+    Who removed it does not get it again; where it could not be read, another start is another try.
+    """
+    asked_for = ingestion.jobs.newest(KIND)
+    if ingestion.library.books() or any(job.status != "failed" for job in asked_for):
+        return None
+    return ingestion.request(build_pdf(), book_title(), illustrative=True)
+
+
 def reindex(library: Library, embedder: Embedder, on_passages: Callable[[int, int], None]) -> int:
     """Give every book that another model's vectors hide the vectors of this one; how many passages that were.
 
-    `on_passages` gets the passages done and those to do. A book changes all at once, so that whoever is stopped on the way goes on with the next one later.
+    `on_passages` gets how many of how many are done. A book changes all at once, so that whoever is stopped on the way
+    goes on with the next one later.
     """
     hidden = library.of_other_models(embedder.model)
     done, of = 0, sum(book.passages for book in hidden)

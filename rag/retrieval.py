@@ -16,7 +16,7 @@ from rag.embedding import Embedder
 from rag.text import tidy
 from storage.library import FoundPassage, Library, Search
 
-_WORD = re.compile(r"\w+")
+_OPERATORS = re.compile(r'"|(?<!\w)-')
 
 
 class _Limits(BaseModel):
@@ -68,10 +68,14 @@ def _passage(found: FoundPassage) -> Passage:
 
 
 def _worded(text: str, names: tuple[str, ...]) -> str:
-    """What full-text search is asked: each name as a phrase, else the words alone, of which none is an operator."""
-    if names:
-        return " OR ".join(f'"{phrase}"' for name in names if (phrase := tidy(name.replace('"', " "))))
-    return " OR ".join(dict.fromkeys(_WORD.findall(text.lower())))
+    """What full-text search is asked for: any of the names, each as a phrase, else all words of the text."""
+    phrases = filter(None, map(_plain, names))
+    return " OR ".join(f'"{phrase}"' for phrase in phrases) if names else _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Without what Postgres would read as an operator or cannot take: these are a patient's or a model's words."""
+    return tidy(_OPERATORS.sub(" ", text))
 
 
 def _names(query: QueryState) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _FUSION = 60
 """The constant of reciprocal rank fusion: how little the first places stand out."""
 _CANDIDATES = 50
 """So many passages of each kind of search are fused."""
-_EF_SEARCH = 100
+EF_SEARCH = 100
 _MOST_SCANNED = 1_000_000
 """Passages of other models and books lie in the same index: so many are passed over before the search gives up."""
 _A_SECTION = 2
@@ -75,7 +75,7 @@ class FoundPassage:
 
 @dataclass(frozen=True)
 class Search:
-    """`words` are looked up in full text, any of them; `vector` by nearness."""
+    """`vector` is looked up by nearness, `words` in full text: all of them, and "or" stands between two ways."""
 
     vector: Vector
     words: str
@@ -133,7 +133,7 @@ class Library:
                 return 0
             cursor.executemany(
                 "UPDATE passages SET embedding = %s, embedding_model = %s WHERE chunk_id = %s",
-                [(_literal(vector), embedding_model, chunk_id) for chunk_id, vector in vectors],
+                [(literal(vector), embedding_model, chunk_id) for chunk_id, vector in vectors],
             )
             return cursor.rowcount
 
@@ -156,7 +156,7 @@ class Library:
         """Nearest and best worded, fused by reciprocal rank; the illustrative book only where there is no other, be it
         in vectors that this search cannot see."""
         with self._db.transaction() as connection:
-            connection.execute(f"SET LOCAL hnsw.ef_search = {_EF_SEARCH}")
+            connection.execute(f"SET LOCAL hnsw.ef_search = {EF_SEARCH}")
             connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
             connection.execute(f"SET LOCAL hnsw.max_scan_tuples = {_MOST_SCANNED}")
             rows = connection.execute(_SEARCH, _parameters(wanted)).fetchall()
@@ -198,7 +198,7 @@ _SEARCH = f"""
 
 def _parameters(wanted: Search) -> dict[str, Any]:
     return {
-        "vector": _literal(wanted.vector),
+        "vector": literal(wanted.vector),
         "words": wanted.words,
         "model": wanted.embedding_model,
         "limit": wanted.limit,
@@ -213,7 +213,7 @@ def _copy(connection: Connection, book: NewBook, passages: Iterable[NewPassage])
             copy.write_row(
                 (
                     chunk_id(book.id, p.ordinal), book.id, p.ordinal, p.section_path, p.page_start, p.page_end,
-                    p.text, book.embedding_model, _literal(p.embedding),
+                    p.text, book.embedding_model, literal(p.embedding),
                 )
             )  # fmt: skip
 
@@ -223,7 +223,7 @@ def chunk_id(book_id: str, ordinal: int) -> str:
     return f"{book_id[:16]}-{ordinal:05d}"
 
 
-def _literal(vector: Vector) -> str:
+def literal(vector: Vector) -> str:
     return "[" + ",".join(f"{value:.7g}" for value in vector) + "]"
 
 

@@ -17,6 +17,8 @@ class Revision:
     mode: str
     created_at: datetime
     body: bytes
+    stopped: bool = False
+    """The session was stopped for safety since."""
 
 
 class Reports:
@@ -54,14 +56,21 @@ class Reports:
     def newest(self, session_id: str, mode: str | None = None) -> Revision | None:
         row = self._db.one(
             """
-            SELECT * FROM reports WHERE session_id = %s AND mode = coalesce(%s, mode) ORDER BY revision DESC LIMIT 1
+            SELECT r.*, s.status FROM reports r JOIN sessions s ON s.id = session_id
+            WHERE session_id = %s AND r.mode = coalesce(%s, r.mode) ORDER BY revision DESC LIMIT 1
             """,
             session_id, mode,
         )  # fmt: skip
         return self._opened(row) if row else None
 
     def all_of(self, session_id: str) -> list[Revision]:
-        rows = self._db.all("SELECT * FROM reports WHERE session_id = %s ORDER BY revision", session_id)
+        rows = self._db.all(
+            """
+            SELECT r.*, s.status FROM reports r JOIN sessions s ON s.id = session_id
+            WHERE session_id = %s ORDER BY revision
+            """,
+            session_id,
+        )
         return [self._opened(row) for row in rows]
 
     def unwritten(self) -> list[str]:
@@ -76,7 +85,8 @@ class Reports:
 
     def _opened(self, row: Row) -> Revision:
         body = self._db.vault.open(row["body"], _aad(row["session_id"], row["revision"]))
-        return Revision(row["session_id"], row["revision"], row["mode"], row["created_at"], body)
+        stopped = row["status"] == "terminated_for_safety"
+        return Revision(row["session_id"], row["revision"], row["mode"], row["created_at"], body, stopped)
 
 
 def _is_completed(connection: Connection, session_id: str) -> bool:

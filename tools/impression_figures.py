@@ -1,6 +1,7 @@
-"""Figures of the diagnostician's rules on labelled interviews: `python -m tools.impression_figures`, for docs/impressions.md.
+"""Figures of the diagnostician's rules on labelled interviews, for docs/impressions.md.
 
-`--report` measures the report half too. Nobody reads its lines or its errors; every measurement is noted in the docs.
+`python -m tools.impression_figures` prints them; `--report` measures the report half too. Nobody reads its lines or its
+errors, and every measurement is noted in the docs.
 """
 
 from __future__ import annotations

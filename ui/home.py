@@ -14,9 +14,13 @@ _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_sa
 def show() -> None:
     st.title("Crosscut")
     st.write("The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions on the past two weeks.")
-    if st.button("Start an interview", type="primary"):
-        st.query_params["session"] = workbench().runtime.start().session_id
-        st.rerun()
+    with st.container(horizontal=True):
+        if st.button("Start an interview", type="primary"):
+            st.query_params["session"] = workbench().runtime.start().session_id
+            st.rerun()
+        if st.button("Library"):
+            st.query_params["page"] = "library"
+            st.rerun()
     _list_sessions()
 
 

@@ -1,4 +1,4 @@
-"""Text for Streamlit's Markdown, which reads more into it than Markdown does: icons, emoji, arrows, formulas, addresses.
+"""Text for Streamlit's Markdown, which reads more into it than Markdown does: icons, emoji, arrows, addresses.
 
 Much of that is looked for in the text itself after all escapes were resolved. What is meant to stay as it was typed is
 therefore cut into pieces as well, by marks that show nothing.

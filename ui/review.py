@@ -10,7 +10,9 @@ from graph.view import View
 from instruments.level1 import item_id, item_number
 from instruments.profile import RiskFlags, SessionStatus
 from storage.notices import Notices
+from ui import report
 from ui.bench import workbench
+from ui.guard import guarded
 from ui.interview import show_profile
 
 _FLAG_NAMES = {
@@ -29,11 +31,14 @@ def show(session_id: str) -> None:
     _show_flags(view)
     _show_acknowledgement(session_id)
     _show_open_points(view)
+    with guarded():  # whatever becomes of the report, the rest of this page must stay within reach
+        report.show(view)
     with st.expander("Transcript"):
         for line in view.lines:
             with st.chat_message(line.role):
                 st.text(line.text, width="stretch")
-    show_profile(view)
+    with st.expander("Scores, item by item", expanded=view.open):
+        show_profile(view)
     if view.profile.session_status is not SessionStatus.TERMINATED:
         _offer_stop(session_id)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_process_init, worker_process_shutdown
+from celery.signals import worker_process_init, worker_process_shutdown, worker_ready
+from kombu.exceptions import OperationalError
 
 from errors import ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
-from rag.ingestion import KIND, Ingestion, open_ingestion
+from rag.ingestion import KIND, REINDEX, Ingestion, ensure_handbook, open_ingestion
 from settings import Settings, load_settings
 from storage.crypto import load_vault
 from storage.database import Database
@@ -25,6 +26,8 @@ _SWEEP_EVERY_SECONDS = 60.0
 _NOTIFY_EVERY_SECONDS = 15.0
 _SILENCE_SECONDS = 90.0
 INGEST = "crosscut.ingest"
+GIVE_VECTORS = "crosscut.reindex"
+_FURNISH = "crosscut.furnish"
 
 celery = Celery("crosscut")
 celery.conf.update(
@@ -68,6 +71,18 @@ def configure(settings: Settings, *, database_url: str, redis_url: str) -> Celer
     return celery
 
 
+def send(task: str, *arguments: str) -> None:
+    """Wake a worker for what is in the database already. Without a broker it is found there, only later."""
+    with suppress(OperationalError):
+        celery.send_task(task, args=arguments, retry=False)
+
+
+@worker_ready.connect
+def _begin(**_signal: Any) -> None:
+    """What the main process of a worker asks its children for when they can be asked."""
+    send(_FURNISH)
+
+
 @worker_process_init.connect
 def _open(**_signal: Any) -> None:
     """Each forked child has pools of its own: a connection cannot be shared across a fork."""
@@ -96,6 +111,19 @@ def ingest(job_id: str) -> None:
     _ingestion().run(job_id)
 
 
+@celery.task(name=GIVE_VECTORS)
+def give_vectors(job_id: str) -> None:
+    """Give books that another embedding model's vectors hide those of the configured one."""
+    _ingestion().reindex(job_id)
+
+
+@celery.task(name=_FURNISH)
+def furnish() -> None:
+    """Put the sample handbook into a library that nobody has used yet."""
+    if job := ensure_handbook(_ingestion()):
+        send(INGEST, job.id)
+
+
 @celery.task(name="crosscut.take_up")
 def take_up(silence: float = _SILENCE_SECONDS) -> int:
     """Work on the jobs whose worker or whose message is gone: nobody said anything about them for so many seconds."""
@@ -103,7 +131,10 @@ def take_up(silence: float = _SILENCE_SECONDS) -> int:
     left = ingestion.jobs.waiting(KIND, seconds=silence)
     for job_id in left:
         ingestion.run(job_id)
-    return len(left)
+    unfinished = ingestion.jobs.waiting(REINDEX, seconds=silence)
+    for job_id in unfinished:
+        ingestion.reindex(job_id)
+    return len(left) + len(unfinished)
 
 
 def _ingestion() -> Ingestion:

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from agents.grounding import fold, grounded_quotes
 from agents.impressions.telling import spoken
 from agents.replies import gives_orders
-from agents.report.tags import are_well_formed, found_in
+from agents.report.tags import are_well_formed, requoted
 from errors import RejectedOutput
-from instruments.disorders import disorders
+from instruments.disorders import disorders, plain
 from instruments.tools import Diagnose, Diagnosis, Impression, Removed
 
-_IN_QUOTATION_MARKS = re.compile(r"[“\"]([^“”\"]{12,})[”\"]")
+_QUOTATION = re.compile(r"[“\"„«]([^“”\"„«»]*)[”\"“»]")
+_SHORTEST_QUOTATION = 12  # characters
 
 
 def said_by_patient(call: Diagnose) -> tuple[str, ...]:
@@ -48,17 +49,33 @@ def keep_evidence(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
     )
 
 
-def check_quotations(call: Diagnose, texts: Iterable[str]) -> None:
-    """Prose may quote as well: between tags or quotation marks stand the patient's words or a passage's, or nothing."""
+def exact_quotations(call: Diagnose, text: str) -> str:
+    """Prose that quotes, letter for letter: in tags the patient's words, in quotation marks these or a passage's."""
     said = said_by_patient(call)
     written = tuple(passage.text for passage in call.snapshot.passages or ())
-    for text in texts:
-        if not are_well_formed(text):
-            raise RejectedOutput("evidence tags must be closed before another opens")
-        if any(not grounded_quotes([quote], *said) for quote in found_in(text, "quote")):
-            raise RejectedOutput("what stands in <quote> must be copied letter for letter from the patient's answers")
-        if any(not grounded_quotes([quote], *said, *written) for quote in _IN_QUOTATION_MARKS.findall(text)):
-            raise RejectedOutput("what stands in quotation marks must be copied letter for letter")
+    _refuse_unclosed(text)
+    exact = requoted(text, lambda quote: _as_said(quote, said))
+    _refuse_unclosed(exact)  # a patient may have typed a tag
+    if any(not grounded_quotes([quote], *said, *written) for quote in _in_quotation_marks(text)):
+        raise RejectedOutput("what stands in quotation marks must be copied letter for letter")
+    return exact
+
+
+def _refuse_unclosed(text: str) -> None:
+    if not are_well_formed(text):
+        raise RejectedOutput("evidence tags must be closed before another opens")
+
+
+def _as_said(quote: str, said: tuple[str, ...]) -> str:
+    if found := grounded_quotes([quote], *said):
+        return found[0]
+    raise RejectedOutput("what stands in <quote> must be copied letter for letter from the patient's answers")
+
+
+def _in_quotation_marks(text: str) -> list[str]:
+    """Without the full stop that belongs to the sentence around it; a word or two so marked quote nobody."""
+    quotes = [quote.strip().rstrip(".,;:!?…") for quote in _QUOTATION.findall(text)]
+    return [quote for quote in quotes if len(quote) >= _SHORTEST_QUOTATION]
 
 
 def _grounded(one: Impression, call: Diagnose, said: tuple[str, ...], known: dict[str, str]) -> Impression:
@@ -77,16 +94,19 @@ def _citation(cited: str, known: dict[str, str]) -> str | None:
 
 
 def _has_evidence(one: Impression, call: Diagnose) -> bool:
-    return bool(one.item_ids and one.quotes) and _reaches_required_domains(one, call)
+    return bool(one.item_ids and one.quotes) and _is_spoken_for(one.name, call)
 
 
-def _reaches_required_domains(one: Impression, call: Diagnose) -> bool:
-    """A disorder that we know, whose own domain nothing was said of, has no evidence whatever else is quoted."""
-    known = next((d for d in disorders().disorders if d.name == one.name), None)
-    if known is None:
-        return True
+def _is_spoken_for(name: str, call: Diagnose) -> bool:
+    """A disorder that we know, whose own domain nothing was said of, has no evidence whatever else is quoted.
+
+    "Schizophrenia, paranoid type" is one that we know; a category is spoken for with any of its disorders.
+    """
     raised = {d.domain for d in call.snapshot.symptom_summary if d.severity_aggregate}
-    return all(domain in raised for domain in known.required_domains)
+    every = disorders().disorders
+    if name in disorders().categories:
+        return any(raised.issuperset(one.required_domains) for one in every if one.category == name)
+    return all(raised.issuperset(one.required_domains) for one in every if plain(one.name) in plain(name))
 
 
 def _fewer(before: Iterable[Impression], after: Iterable[Impression], field: str) -> int:

@@ -13,6 +13,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.grounding import fold
 from agents.phrases import any_of
 from errors import RejectedOutput
 from instruments.disorders import disorders
@@ -44,9 +45,9 @@ class _Rules(_Frozen):
 def check_language(mode: DiagnosticMode, texts: Iterable[str]) -> None:
     """Raises RejectedOutput with the rule that one of the texts breaks."""
     for text in texts:
-        ours = _without_exempt(text)
+        ours = _ours(text)
         for forbidden in _rules().forbidden:
-            if any_of(forbidden.words).search(ours):
+            if _has(ours, _with_names(forbidden.words), _of_the_measure()):
                 raise RejectedOutput(f"the answer must not {forbidden.rule}")
         if mode != "diagnostic" and names_a_disorder(text, mode):
             raise RejectedOutput(f"in mode {mode} the answer must not name a disorder")
@@ -54,15 +55,33 @@ def check_language(mode: DiagnosticMode, texts: Iterable[str]) -> None:
 
 def names_a_disorder(text: str, mode: DiagnosticMode) -> bool:
     """Whether a text has the label of a disorder; where categories may be named, these are no labels."""
-    ours = _without_exempt(text)
-    if mode == "categorical":
-        ours = any_of(disorders().categories).sub(" ", ours)
-    return bool(any_of(_names()).search(ours) or any_of(_rules().labels.words).search(ours))
+    exempt = (*disorders().categories, *_of_the_measure()) if mode == "categorical" else _of_the_measure()
+    return _has(_ours(text), (*_names(), *_rules().labels.words), exempt)
 
 
-def _without_exempt(text: str) -> str:
-    """Without the patient's words and the measure's own names."""
-    return any_of(_of_the_measure()).sub(" ", _TAG.sub("", _QUOTE.sub(" ", text)))
+def _ours(text: str) -> str:
+    """Without the patient's words and the tags, and in one spelling: a line break does not hide a phrase."""
+    return fold(_TAG.sub("", _QUOTE.sub(" ", text)))
+
+
+def _has(text: str, phrases: tuple[str, ...], exempt: tuple[str, ...]) -> bool:
+    """Whether a phrase stands there that is not part of an exempt one: Depression is a domain, major depression none."""
+    allowed = [found.span() for found in any_of(_longest_first(exempt)).finditer(text)]
+    return any(
+        not any(start <= found.start() and found.end() <= end for start, end in allowed)
+        for found in any_of(_longest_first(phrases)).finditer(text)
+    )
+
+
+@cache
+def _longest_first(phrases: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(phrases, key=len, reverse=True))
+
+
+@cache
+def _with_names(phrases: tuple[str, ...]) -> tuple[str, ...]:
+    """The phrases, with each disorder's name in the place of `{disorder}`."""
+    return tuple(dict.fromkeys(phrase.replace("{disorder}", name) for phrase in phrases for name in _names()))
 
 
 @cache
@@ -70,12 +89,13 @@ def _of_the_measure() -> tuple[str, ...]:
     domains = level1().domains
     titles = [title for domain in domains for title in (domain.level2, domain.name) if title]
     items = [text for domain in domains for item in domain.items for text in (item.text.rstrip("?"), item.topic)]
-    return tuple(sorted({*titles, *items, level1().title}, key=len, reverse=True))
+    return tuple(sorted({*titles, *items, level1().title}))
 
 
 @cache
 def _names() -> tuple[str, ...]:
-    return tuple(disorder.name for disorder in disorders().disorders)
+    """In the plural as well."""
+    return tuple(f"{disorder.name}*" for disorder in disorders().disorders)
 
 
 @cache

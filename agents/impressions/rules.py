@@ -107,8 +107,14 @@ def _speaks_from(response: ItemResponse) -> int:
 
 
 def _cited(name: str, passages: tuple[Passage, ...]) -> tuple[str, ...]:
-    named = (p.citation for p in passages if name.casefold() in (p.source.section_path or "").casefold())
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(p.citation for p in passages if _is_about(name, p)))
+
+
+def _is_about(name: str, passage: Passage) -> bool:
+    """By its section's trail; that a category is named after one of its disorders says nothing of the section."""
+    trail = (passage.source.section_path or "").split(" > ")
+    categories = disorders().categories
+    return any(name.casefold() in part.casefold() for part in trail if name in categories or part not in categories)
 
 
 def _topics(items: Iterable[str]) -> str:
@@ -185,7 +191,7 @@ def limitations_of(call: Diagnose, removed: Removed = Removed(), *, by_rules: bo
     unclear = [r.item_id for r in call.snapshot.item_responses if r.undetermined]
     if unclear:
         found.append(words["ambiguous"].format(items=", ".join(unclear)))
-    if call.diagnostic_mode == "diagnostic":
+    if call.diagnostic_mode != "screening" and _raised_domains(call):
         found += _about_passages(call.snapshot.passages or ())
     if any(removed.model_dump().values()):
         found.append(words["removed"].format(**removed.model_dump()))

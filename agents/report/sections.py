@@ -69,14 +69,16 @@ def sections(given: ReportInput) -> Iterator[ReportSection]:
 
 
 def _summary(given: ReportInput) -> str:
-    words, profile = _wording().summary, given.profile
-    lines = [_flags(profile), _coverage(profile), _raised(profile)]
+    """What a therapist must act upon comes first."""
+    profile = given.profile
+    lines = (_flags(profile), _to_clarify(profile), _coverage(profile), _raised(profile))
+    return "\n\n".join(dict.fromkeys(filter(None, (*lines, prose(given.diagnosis.summary)))))
+
+
+def _to_clarify(profile: PatientProfile) -> str:
     needed = profile.question_state.follow_ups_needed
-    if needed:
-        named = ", ".join(f"{item} ({level1().item(item_number(item)).topic})" for item in needed)
-        lines.append(words["clarify"].format(items=named))
-    lines.append(prose(given.diagnosis.summary))
-    return "\n\n".join(lines)
+    named = ", ".join(f"{item} ({level1().item(item_number(item)).topic})" for item in needed)
+    return _wording().summary["clarify"].format(items=named) if needed else ""
 
 
 def _flags(profile: PatientProfile) -> str:
@@ -138,7 +140,7 @@ def _impressions(given: ReportInput) -> str:
     if given.mode == "screening":
         return words["screening"]
     if not given.diagnosis.diagnoses:
-        return words["none"]
+        return words["unclear" if any(row.reached for row in domain_rows(given.profile)) else "none"]
     return "\n\n".join(_impression(n, one, given.profile) for n, one in enumerate(given.diagnosis.diagnoses, start=1))
 
 

@@ -23,7 +23,7 @@ from instruments.level1 import level1
 from tools.figures import DATA
 from tools.train.network import Reader, taught
 
-LAYERS, EPOCHS = 6, 5
+LAYERS, EPOCHS = 3, 4
 WORDED = "wording"
 
 

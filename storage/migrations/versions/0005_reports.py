@@ -13,7 +13,7 @@ def upgrade() -> None:
             session_id text NOT NULL REFERENCES sessions ON DELETE CASCADE,
             revision int NOT NULL,
             mode text NOT NULL,
-            body bytea NOT NULL,
+            body sealed NOT NULL,
             created_at timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (session_id, revision)
         )
