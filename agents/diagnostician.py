@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agents.contract import Agent, Budget, json_agent
 from agents.impressions.evidence import exact_quotations, keep_evidence
-from agents.impressions.language import check_language
+from agents.impressions.language import check_language, named_in
 from agents.impressions.rules import candidates, diagnose_by_rules, limitations_of
 from agents.models import ChatClient
 from agents.prompts import Prompt, as_data
@@ -31,7 +31,7 @@ def diagnostician(client: ChatClient | None, budget: Budget, prompt: Prompt) -> 
         client=client,
         budget=budget,
         prompt=prompt,
-        checks=(_named_for_mode, _checked_words, keep_evidence, _with_limitations),
+        checks=(_named_for_mode, _checked_words, keep_evidence, _names_what_it_lists, _with_limitations),
     )
 
 
@@ -100,19 +100,29 @@ def _renamed(one: Impression, names: dict[str, str]) -> Impression:
 def _checked_words(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
     if not diagnosis.summary.strip():
         raise RejectedOutput("summary must not be empty")
-    prose = [diagnosis.summary, *diagnosis.reasoning, *(step for one in diagnosis.diagnoses for step in one.steps)]
     names = [one.name for one in diagnosis.diagnoses] if call.diagnostic_mode == "diagnostic" else []
-    check_language(call.diagnostic_mode, [*prose, *names])
+    check_language(call.diagnostic_mode, [*_prose(diagnosis), *names])
     return _exactly_quoted(call, diagnosis)
 
 
-def _exactly_quoted(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
-    def exact(texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(exact_quotations(call, text) for text in texts)
+def _prose(diagnosis: Diagnosis) -> list[str]:
+    return [diagnosis.summary, *diagnosis.reasoning, *(step for one in diagnosis.diagnoses for step in one.steps)]
 
-    named = tuple(one.model_copy(update={"steps": exact(one.steps)}) for one in diagnosis.diagnoses)
-    (summary,), reasoning = exact((diagnosis.summary,)), exact(diagnosis.reasoning)
-    return diagnosis.model_copy(update={"summary": summary, "reasoning": reasoning, "diagnoses": named})
+
+def _exactly_quoted(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
+    exact = exact_quotations(call)
+    named = [one.model_copy(update={"steps": tuple(map(exact, one.steps))}) for one in diagnosis.diagnoses]
+    prose = {"summary": exact(diagnosis.summary), "reasoning": tuple(map(exact, diagnosis.reasoning))}
+    return diagnosis.model_copy(update={**prose, "diagnoses": tuple(named)})
+
+
+def _names_what_it_lists(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
+    """What has no evidence must not come back in the prose."""
+    listed = {plain(one.name) for one in diagnosis.diagnoses}
+    named = {plain(name) for text in _prose(diagnosis) for name in named_in(text, _known_names(call).values())}
+    if any(not any(name in one for one in listed) for name in named):
+        raise RejectedOutput("summary, reasoning and steps must name nothing but the diagnoses listed with evidence")
+    return diagnosis
 
 
 def _with_limitations(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:

@@ -58,13 +58,10 @@ def _content(file: Path) -> bytes:
 
 
 def _send(settings: Settings, database_url: str, redis_url: str, job_id: str) -> None:
-    from kombu.exceptions import OperationalError
+    from workers.celery_app import INGEST, configure, send
 
-    from workers.celery_app import INGEST, configure
-
-    application = configure(settings, database_url=database_url, redis_url=redis_url)
-    with suppress(OperationalError):  # no broker: the job is done here
-        application.send_task(INGEST, args=[job_id], retry=False)
+    configure(settings, database_url=database_url, redis_url=redis_url)
+    send(INGEST, job_id)
 
 
 def _follow(ingestion: Ingestion, job_id: str) -> None:

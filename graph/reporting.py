@@ -32,7 +32,7 @@ from instruments.tools import (
     RetrieveDsmPassages,
     Retriever,
 )
-from storage.reports import Reports, Revision
+from storage.reports import GONE, Reports, Revision
 
 Progress = Callable[[str], None]
 _SALIENT_SCORE = 2
@@ -97,7 +97,7 @@ class ReportDesk:
             report = self._made(view, mode or view.mode, on_stage or (lambda _: None))
             kept = self.reports.add(session_id, report.mode, report.model_dump_json(by_alias=True).encode())
         if kept is None:
-            raise InputError("the session was stopped or deleted while its report was written: nothing was kept.")
+            raise InputError(GONE)
         return _read(kept)
 
     def write_missing(self) -> list[str]:

@@ -10,10 +10,12 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from errors import CrosscutError, InputError
+from errors import CrosscutError, InputError, ServiceError
 from rag.book import Book, read_book
 from rag.embedding import Embedder, Vector, embedder
+from rag.grobid import grobid_headings
 from rag.handbook import book_title, build_pdf
+from rag.pdf import OutlineEntry
 from rag.text import tidy
 from settings import Settings
 from storage.blobs import Blobs
@@ -37,6 +39,7 @@ class Ingestion:
     jobs: Jobs
     blobs: Blobs
     embedder: Embedder
+    grobid_url: str | None = None
 
     def request(self, data: bytes, name: str, *, illustrative: bool = False) -> Job:
         """Keep the file and queue its job. The same file under the same name is done already and stays so."""
@@ -102,12 +105,24 @@ class Ingestion:
         blob, name = job.asked["blob"], job.asked["name"]
         if self.library.has(blob, name, self.embedder.model):
             return
-        book = read_book(self.blobs.get(blob), lambda page, pages: self._on_page(job.id, page, pages))
+        book = self._read(job.id, self.blobs.get(blob))
         if not book.chunks:
             raise InputError("no diagnostic criteria were found in this book: nothing to put into the library.")
         passages = self._embedded(job.id, book)
         self.jobs.report(job.id, stage="store")
         self.library.replace(self._new_book(job, book), passages)
+
+    def _read(self, job_id: str, data: bytes) -> Book:
+        also = (lambda pdf: self._grobid_headings(job_id, pdf)) if self.grobid_url else None
+        return read_book(data, lambda page, pages: self._on_page(job_id, page, pages), also)
+
+    def _grobid_headings(self, job_id: str, data: bytes) -> list[OutlineEntry]:
+        """None rather than no book at all, and the job says so."""
+        try:
+            return grobid_headings(data, self.grobid_url or "")
+        except ServiceError as error:
+            self.jobs.report(job_id, note=f"read without GROBID: {error}")
+            return []
 
     def _drop_file(self, job: Job) -> None:
         """Unless the same file was asked for under another name, and waits."""
@@ -145,7 +160,8 @@ class Ingestion:
 
 def open_ingestion(settings: Settings, database: Database) -> Ingestion:
     blobs = open_blobs(settings, database.vault)
-    return Ingestion(Library(database), Jobs(database), blobs, embedder(settings))
+    grobid = str(settings.grobid_url) if settings.grobid_url else None
+    return Ingestion(Library(database), Jobs(database), blobs, embedder(settings), grobid)
 
 
 def ensure_handbook(ingestion: Ingestion) -> Job | None:

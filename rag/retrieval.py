@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from instruments.level1 import level1
 from instruments.tools import ILLUSTRATIVE, Passage, Passages, PassageSource, QueryState, RetrieveDsmPassages
 from rag.embedding import Embedder
-from rag.text import tidy
 from storage.library import FoundPassage, Library, Search
 
-_OPERATORS = re.compile(r'"|(?<!\w)-')
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_WORD = re.compile(r"\w+(?:[-/.'’]\w+)*")
 
 
 class _Limits(BaseModel):
@@ -74,8 +74,8 @@ def _worded(text: str, names: tuple[str, ...]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what Postgres would read as an operator or cannot take: these are a patient's or a model's words."""
-    return tidy(_OPERATORS.sub(" ", text))
+    """The words alone: these are a patient's or a model's, and no mark in them is meant for Postgres."""
+    return " ".join(_WORD.findall(_TAG.sub(" ", text)))
 
 
 def _names(query: QueryState) -> tuple[str, ...]:

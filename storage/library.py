@@ -157,18 +157,19 @@ class Library:
         in vectors that this search cannot see."""
         with self._db.transaction() as connection:
             connection.execute(f"SET LOCAL hnsw.ef_search = {EF_SEARCH}")
-            connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             connection.execute(f"SET LOCAL hnsw.max_scan_tuples = {_MOST_SCANNED}")
             rows = connection.execute(_SEARCH, _parameters(wanted)).fetchall()
         return [_found(row) for row in rows]
 
 
+# The index gives the nearest in no strict order, since in that it would leave out what it finds late; "+ 0" sorts them.
 _SEARCH = f"""
     WITH chosen AS (
         SELECT id FROM books WHERE embedding_model = %(model)s
         AND (NOT illustrative OR NOT EXISTS (SELECT FROM books WHERE NOT illustrative))
     ), near AS (
-        SELECT chunk_id, row_number() OVER (ORDER BY distance) AS place FROM (
+        SELECT chunk_id, row_number() OVER (ORDER BY distance + 0, chunk_id) AS place FROM (
             SELECT chunk_id, embedding <=> %(vector)s::vector AS distance FROM passages
             WHERE embedding_model = %(model)s AND book_id IN (SELECT id FROM chosen)
             ORDER BY embedding <=> %(vector)s::vector LIMIT {_CANDIDATES}

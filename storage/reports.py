@@ -7,7 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from psycopg.errors import ForeignKeyViolation
+
+from errors import InputError
 from storage.database import Connection, Database, Row, borrowed
+
+GONE = "the session was stopped or deleted while its report was written: nothing was kept."
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Reports:
             connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (key,))
             try:
                 yield
+            except ForeignKeyViolation:  # what was to be entered, a model's calls for one, hangs on a session
+                raise InputError(GONE) from None
             finally:
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 

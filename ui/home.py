@@ -24,6 +24,13 @@ def show() -> None:
     _list_sessions()
 
 
+def offer_way_back() -> None:
+    """From a page of the therapist's, never from the patient's."""
+    if st.button("All sessions", type="tertiary", icon=":material/arrow_back:"):
+        st.query_params.clear()
+        st.rerun()
+
+
 def _list_sessions() -> None:
     sessions = workbench().runtime.sessions.newest(limit=50)
     if not sessions:

@@ -14,6 +14,7 @@ from storage.jobs import Job
 from storage.library import BookRow
 from ui.bench import workbench
 from ui.guard import guarded
+from ui.home import offer_way_back
 from ui.markdown import plain
 from workers.celery_app import GIVE_VECTORS, INGEST, configure, send
 
@@ -35,6 +36,7 @@ _REASONS = {
 
 
 def show() -> None:
+    offer_way_back()
     st.title("Library")
     st.write(
         "Reports cite diagnostic criteria from these books. Bring your own PDF of a manual that you may use: its "
@@ -51,8 +53,8 @@ def show() -> None:
 
 
 def _offer_upload(ingestion: Ingestion) -> None:
+    st.subheader("Put a book in", anchor=False)
     with st.form("upload", clear_on_submit=True):
-        st.subheader("Put a book in", anchor=False)
         file = st.file_uploader("The book as a PDF", type="pdf")
         name = st.text_input(
             "The name by which it is cited", max_chars=_LONGEST_NAME, placeholder="else the file’s name"
@@ -199,8 +201,11 @@ def _list_sections(tab: Any, rows: list[dict[str, str]]) -> None:
 
 
 def _place(section: dict[str, Any]) -> dict[str, str]:
+    """The name of a disorder before its chapter: the end of a long line is cut off on the screen."""
     first, last = section["page_start"], section["page_end"]
-    return {"Section": section["path"], "Pages": str(first) if first == last else f"{first}–{last}"}
+    chapter, _, below = section["path"].partition(" > ")
+    pages = str(first) if first == last else f"{first}–{last}"
+    return {"Pages": pages, "Section": below or chapter, "Chapter": chapter if below else ""}
 
 
 def _count(number: int, noun: str) -> str:

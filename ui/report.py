@@ -31,9 +31,27 @@ _STAGES = {
     "diagnose": "Weighing scores, words and passages …",
     "write": "Putting the sections together …",
 }
+_AGAIN = "write the report again"
 _MIME = {"md": "text/markdown", "json": "application/json", "pdf": "application/pdf"}
 _BETWEEN_SECTIONS_SECONDS = 0.25
+_FINDINGS = {"further inquiry": "#b5483a", "below the threshold": "#8fb3c9", "not determined": "#c9c9c9"}
+_BAR_PIXELS, _LEGEND_PIXELS = 24, 120
 _CELL = re.compile(r"(?<!\\)\|")
+_NARROW = """<style>
+.st-key-report td:first-child { white-space: nowrap }
+@media (max-width: 640px) {
+  .st-key-report thead { display: none }
+  .st-key-report tr { display: flex; flex-wrap: wrap; padding: 0.3rem 0 }
+  .st-key-report td, .st-key-report td:first-child { border: 0; padding: 0.1rem 0.9rem 0.1rem 0 !important }
+  .st-key-report td:last-child { flex-basis: 100% }
+  .st-key-section-symptom-domain-table td:nth-child(3)::before { content: "threshold" }
+  .st-key-section-symptom-domain-table td:nth-child(4)::before { content: "reached" }
+  .st-key-section-symptom-domain-table td:nth-child(5)::before { content: "Level 2" }
+  .st-key-section-item-level-appendix td:nth-child(4)::before { content: "ambiguity" }
+  .st-key-report td::before, .st-key-report td > div { display: inline-block; margin-right: 0.3rem }
+}
+</style>"""
+"""On a telephone the rows of a table become blocks."""
 _setting = Lock()  # MuPDF, which sets the PDF, may be used by one thread at a time
 
 
@@ -58,17 +76,25 @@ def show(view: View) -> None:
 
 def _chosen(desk: ReportDesk, view: View, revisions: list[Report], *, may_write: bool) -> tuple[Report, bool]:
     """The revision that is looked at, and whether it has just been written."""
-    session_id = view.session_id
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        mode = _choose_mode(session_id, revisions, revisions[-1].mode if revisions else view.mode, may_write=may_write)
-        older = [report for report in reversed(revisions) if report.mode == mode]
-        chosen = _choose_revision(session_id, older) if older else None
-        again = may_write and older and st.button("Write again", help="A new revision, e.g. after a book was put in.")
-    if chosen is not None and not again:
-        return chosen, False
-    report = _written(partial(desk.write, session_id, mode, again=bool(again)))
-    st.session_state.pop(_revision_key(session_id, mode), None)  # the newest is shown next
-    return report, True
+    controls, progress = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
+    newest = revisions[-1].mode if revisions else view.mode
+    with controls:
+        mode = _choose_mode(view.session_id, revisions, newest, may_write=may_write)
+    of_mode = [report for report in reversed(revisions) if report.mode == mode]
+    again = bool(st.session_state.pop(_AGAIN, False))
+    is_new = may_write and (again or not of_mode)
+    if is_new:
+        with progress:
+            of_mode.insert(0, _written(partial(desk.write, view.session_id, mode, again=again)))
+    with controls:
+        chosen = _choose_revision(of_mode)
+        if may_write:
+            st.button("Write again", on_click=_ask_again, help="A new revision, for instance after a book was put in.")
+    return chosen, is_new
+
+
+def _ask_again() -> None:
+    st.session_state[_AGAIN] = True
 
 
 def _choose_mode(
@@ -87,19 +113,17 @@ def _choose_mode(
     return chosen or newest
 
 
-def _choose_revision(session_id: str, reports: list[Report]) -> Report:
+def _choose_revision(reports: list[Report]) -> Report:
+    """The newest first; a newer one than was chosen from is a new choice."""
+    newest = reports[0]
     number: int = st.selectbox(
         "Revision",
         [report.revision for report in reports],
         format_func={report.revision: _dated(report) for report in reports}.__getitem__,
-        key=_revision_key(session_id, reports[0].mode),
-        width=300,
+        key=f"revision-{newest.session_id}-{newest.revision}",
+        width=220,
     )
     return next(report for report in reports if report.revision == number)
-
-
-def _revision_key(session_id: str, mode: str) -> str:
-    return f"revision-{session_id}-{mode}"
 
 
 def _dated(report: Report) -> str:
@@ -136,17 +160,20 @@ def _show_report(report: Report, *, reveal: bool) -> None:
     if any(passage.is_illustrative for passage in report.passages):
         st.info(f"Passages are cited from the {ILLUSTRATIVE}.")
     _show_legend()
-    for section in report.sections:
-        _show_section(section, report.profile)
-        if reveal:
-            sleep(_BETWEEN_SECTIONS_SECONDS)
+    with st.container(key="report"):
+        st.html(_NARROW)
+        for section in report.sections:
+            _show_section(section, report.profile)
+            if reveal:
+                sleep(_BETWEEN_SECTIONS_SECONDS)
     _show_passages(report)
     _offer_files(report)
 
 
 def _show_legend() -> None:
     meanings = {"sym": "symptom or domain", "quote": "“the patient’s own words”", "med": "medical term"}
-    st.caption(" ".join(f":{colour}-background[{meanings[tag]}]" for tag, colour in COLOURS.items()))
+    marks = " ".join(f":{colour}-background[{meanings[tag]}]" for tag, colour in COLOURS.items())
+    st.markdown(f":small[Marked: {marks}]")
 
 
 def _show_section(section: ReportSection, profile: PatientProfile) -> None:
@@ -162,7 +189,7 @@ def _show_section(section: ReportSection, profile: PatientProfile) -> None:
 
 def _show_table(markdown: str) -> None:
     head, _, *rows = ([cell.strip() for cell in _CELL.split(line)[1:-1]] for line in markdown.splitlines())
-    table = pd.DataFrame([[highlighted(cell) for cell in row] for row in rows], columns=head)
+    table = pd.DataFrame([[highlighted(cell) or "—" for cell in row] for row in rows], columns=head)
     st.table(table, border="horizontal", hide_index=True)
 
 
@@ -170,26 +197,27 @@ def _show_chart(rows: Sequence[DomainRow]) -> None:
     """A bar a domain, and a mark where further inquiry begins."""
     frame = pd.DataFrame([_bar(row) for row in rows])
     shown = alt.Chart(frame).encode(
-        y=alt.Y("Domain:N", sort=None, title=None, axis=alt.Axis(labelLimit=230, ticks=False, domain=False))
+        y=alt.Y(
+            "Domain:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(labelLimit=230, labelOverlap=False, ticks=False, domain=False),
+        )
     )
     scale = alt.Scale(domain=[0, HIGHEST_SCORE])
     axis = alt.Axis(values=list(range(HIGHEST_SCORE + 1)), format="d", title="Highest item, 0 to 4")
-    colours = alt.Scale(
-        domain=["further inquiry", "below the threshold", "not determined"], range=["#b5483a", "#8fb3c9", "#c9c9c9"]
-    )
+    findings = [finding for finding in _FINDINGS if finding in set(frame["Finding"])]
+    colours = alt.Scale(domain=findings, range=[_FINDINGS[finding] for finding in findings])
     bars = shown.mark_bar(size=11, cornerRadiusEnd=2).encode(
         x=alt.X("Highest item:Q", scale=scale, axis=axis),
-        color=alt.Color("Finding:N", scale=colours, legend=alt.Legend(title=None, orient="bottom", columns=3)),
+        color=alt.Color("Finding:N", scale=colours, legend=alt.Legend(title=None, orient="bottom", columns=1)),
         tooltip=["Domain", "Highest item", "Threshold", "Finding"],
     )
     marks = shown.mark_tick(thickness=2, size=19, color="#333333").encode(
         x=alt.X("Threshold:Q", scale=scale, axis=axis)
     )
-    st.altair_chart((bars + marks).properties(height=26 * len(rows)), width="stretch")
-    st.caption(
-        "A bar is the highest item of its domain; the dark mark is the threshold from which the measure asks "
-        "for further inquiry."
-    )
+    st.altair_chart(bars + marks, width="stretch", height=_BAR_PIXELS * len(rows) + _LEGEND_PIXELS)
+    st.caption("A bar is the highest item of its domain, the dark mark the threshold for further inquiry.")
 
 
 def _bar(row: DomainRow) -> dict[str, Any]:

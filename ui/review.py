@@ -13,6 +13,7 @@ from storage.notices import Notices
 from ui import report
 from ui.bench import workbench
 from ui.guard import guarded
+from ui.home import offer_way_back
 from ui.interview import show_profile
 
 _FLAG_NAMES = {
@@ -25,6 +26,7 @@ _FLAG_NAMES = {
 
 def show(session_id: str) -> None:
     view = workbench().runtime.view(session_id)
+    offer_way_back()
     st.title("Session review")
     if view.profile.session_status is SessionStatus.TERMINATED:
         st.error("This session was stopped for safety. The patient saw the safety script and nothing after it.")
@@ -52,7 +54,7 @@ def _show_flags(view: View) -> None:
         with st.container(border=True):
             degraded = ", model unavailable" if record.degraded else ""
             st.caption(f"Turn {turn}: {record.level}, rule {record.rule}{degraded}")
-            st.text(f"“{words or texts.get(turn, '')}”", width="stretch")
+            st.text(f"“{(words or texts.get(turn, '')).strip()}”", width="stretch")
 
 
 def _show_open_points(view: View) -> None:

@@ -20,6 +20,9 @@ from workers.notify import notice_settings
 
 _ROOT = Path(__file__).parent.parent
 
+_TWO_AT_ONCE = ("--concurrency", "2")
+"""A notice that somebody is in danger does not wait until a book has been read."""
+
 # Streamlit's and LangSmith's telemetry stays off whatever the environment says.
 QUIET = {
     "LANGSMITH_TRACING": "false",
@@ -71,7 +74,7 @@ def _children(settings: Settings, running: Services) -> Sequence[Child]:
     environment = _environment(settings)
     configure(settings, database_url=running.database_url, redis_url=running.redis_url)
     return (
-        Child("worker", [sys.executable, "-m", "cli", "worker"], environment, _worker_answers),
+        Child("worker", [sys.executable, "-m", "cli", "worker", *_TWO_AT_ONCE], environment, _worker_answers),
         Child("app", _streamlit(settings), environment, http_ready(f"{local}/_stcore/health")),
     )
 

@@ -4,9 +4,10 @@ retrieved. What is not there is taken out and counted; an impression that rests 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from agents.grounding import fold, grounded_quotes
+from agents.impressions.rules import is_spoken_for
 from agents.impressions.telling import spoken
 from agents.replies import gives_orders
 from agents.report.tags import are_well_formed, requoted
@@ -41,7 +42,7 @@ def keep_evidence(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
             "rag_used": bool(cited),
             "removed": Removed(
                 quotes=_fewer(diagnosis.diagnoses, grounded, "quotes"),
-                citations=_fewer(diagnosis.diagnoses, grounded, "citations") + _phantom(diagnosis, known | by_id),
+                citations=_phantoms(diagnosis, known | by_id),
                 items=_fewer(diagnosis.diagnoses, grounded, "item_ids"),
                 impressions=len(grounded) - len(kept),
             ),
@@ -49,15 +50,19 @@ def keep_evidence(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
     )
 
 
-def exact_quotations(call: Diagnose, text: str) -> str:
-    """Prose that quotes, letter for letter: in tags the patient's words, in quotation marks these or a passage's."""
+def exact_quotations(call: Diagnose) -> Callable[[str], str]:
+    """Makes prose quote letter for letter: in tags the patient's words, in quotation marks these or a passage's."""
     said = said_by_patient(call)
     written = tuple(passage.text for passage in call.snapshot.passages or ())
-    _refuse_unclosed(text)
-    exact = requoted(text, lambda quote: _as_said(quote, said))
-    _refuse_unclosed(exact)  # a patient may have typed a tag
-    if any(not grounded_quotes([quote], *said, *written) for quote in _in_quotation_marks(text)):
-        raise RejectedOutput("what stands in quotation marks must be copied letter for letter")
+
+    def exact(text: str) -> str:
+        _refuse_unclosed(text)
+        made = requoted(text, lambda quote: _as_said(quote, said))
+        _refuse_unclosed(made)  # a patient may have typed a tag
+        if any(not grounded_quotes([quote], *said, *written) for quote in _in_quotation_marks(text)):
+            raise RejectedOutput("what stands in quotation marks must be copied letter for letter")
+        return made
+
     return exact
 
 
@@ -98,15 +103,11 @@ def _has_evidence(one: Impression, call: Diagnose) -> bool:
 
 
 def _is_spoken_for(name: str, call: Diagnose) -> bool:
-    """A disorder that we know, whose own domain nothing was said of, has no evidence whatever else is quoted.
-
-    "Schizophrenia, paranoid type" is one that we know; a category is spoken for with any of its disorders.
-    """
-    raised = {d.domain for d in call.snapshot.symptom_summary if d.severity_aggregate}
+    """By each disorder that we know and it names; a category by any of its disorders."""
     every = disorders().disorders
     if name in disorders().categories:
-        return any(raised.issuperset(one.required_domains) for one in every if one.category == name)
-    return all(raised.issuperset(one.required_domains) for one in every if plain(one.name) in plain(name))
+        return any(is_spoken_for(one, call) for one in every if one.category == name)
+    return all(is_spoken_for(one, call) for one in every if plain(one.name) in plain(name))
 
 
 def _fewer(before: Iterable[Impression], after: Iterable[Impression], field: str) -> int:
@@ -114,8 +115,10 @@ def _fewer(before: Iterable[Impression], after: Iterable[Impression], field: str
     return sum(len(set(getattr(old, field))) - len(getattr(new, field)) for old, new in pairs)
 
 
-def _phantom(diagnosis: Diagnosis, known: dict[str, str]) -> int:
-    return sum(not _citation(cited, known) for cited in diagnosis.citations)
+def _phantoms(diagnosis: Diagnosis, known: dict[str, str]) -> int:
+    """Citations of nothing that was retrieved; a model lists each twice, with the impression and at the end."""
+    cited = {*diagnosis.citations, *(citation for one in diagnosis.diagnoses for citation in one.citations)}
+    return sum(not _citation(citation, known) for citation in cited)
 
 
 def _unique(values: Iterable[str]) -> tuple[str, ...]:

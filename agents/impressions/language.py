@@ -59,13 +59,19 @@ def names_a_disorder(text: str, mode: DiagnosticMode) -> bool:
     return _has(_ours(text), (*_names(), *_rules().labels.words), exempt)
 
 
+def named_in(text: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that a text has; a category that begins with the name of a disorder does not name it."""
+    ours, categories = _ours(text), disorders().categories
+    return [name for name in names if _has(ours, (f"{name}*",), tuple(one for one in categories if one != name))]
+
+
 def _ours(text: str) -> str:
     """Without the patient's words and the tags, and in one spelling: a line break does not hide a phrase."""
     return fold(_TAG.sub("", _QUOTE.sub(" ", text)))
 
 
 def _has(text: str, phrases: tuple[str, ...], exempt: tuple[str, ...]) -> bool:
-    """Whether a phrase stands there that is not part of an exempt one: Depression is a domain, major depression none."""
+    """Whether a phrase stands there that is no part of an exempt one: Depression is a domain, major depression not."""
     allowed = [found.span() for found in any_of(_longest_first(exempt)).finditer(text)]
     return any(
         not any(start <= found.start() and found.end() <= end for start, end in allowed)

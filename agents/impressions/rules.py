@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.impressions.ranking import Ranked, ranked
 from agents.impressions.telling import Told, sentences_of, told
-from instruments.disorders import disorders
+from instruments.disorders import Disorder, disorders
 from instruments.level1 import item_id, item_number, level1
 from instruments.profile import ItemResponse
 from instruments.tools import Diagnose, Diagnosis, Impression, Passage, Removed
@@ -72,7 +72,20 @@ def _likely(call: Diagnose, heard: Told) -> list[Ranked]:
     scores = {item_number(r.item_id): 0 if r.undetermined else r.score for r in call.snapshot.item_responses}
     every = ranked({item: scores.get(item, 0) for item in range(1, 24)}, heard)
     limits = _wording().limits
-    return [one for one in every if one.probability >= limits.least][: limits.shown]
+    likely = [one for one in every if one.probability >= limits.least and is_spoken_for(one.disorder, call, heard)]
+    return likely[: limits.shown]
+
+
+def is_spoken_for(disorder: Disorder, call: Diagnose, heard: Told | None = None) -> bool:
+    """Whether a screening has anything of a disorder's own; without that, nothing else is evidence of it.
+
+    Its domains have a score, or what marks it was told: a high of last year leaves no score behind.
+    """
+    scored = {d.domain for d in call.snapshot.symptom_summary if d.severity_aggregate}
+    if scored.issuperset(disorder.required_domains):
+        return True
+    strengths = (heard or _told(call)).strengths
+    return any(strengths.get(mark, 0) >= _wording().limits.told for mark in disorder.features_of("required"))
 
 
 def _raised_domains(call: Diagnose) -> tuple[str, ...]:

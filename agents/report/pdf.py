@@ -239,7 +239,8 @@ def _text(text: str) -> str:
 
 
 _KEY = (
-    "Bar: highest item of the domain, red where further inquiry is indicated. Mark: threshold. Hollow: not determined."
+    "Bar: highest item of the domain, red where further inquiry is indicated. Mark: threshold. "
+    "Hollow, ?: not determined."
 )
 _LABEL_WIDTH, _STEP, _BAR_HEIGHT = 150.0, 15.0, 8.0
 
@@ -268,10 +269,11 @@ def _bar(sheets: _Sheets, row: DomainRow, left: float, width: float, y: float) -
     y0, y1 = y + (_STEP - _BAR_HEIGHT) / 2, y + (_STEP + _BAR_HEIGHT) / 2
     colour = _RAISED if row.reached else _BAR
     sheets.shapes.append(_Shape(sheets.page, _MUPDF.Rect(left, y0, at(row.highest) + 1, y1), colour))
-    if row.undetermined:
-        sheets.shapes.append(
-            _Shape(sheets.page, _MUPDF.Rect(left + 1.5, y0 + 1.5, at(row.highest) - 0.5, y1 - 1.5), (1, 1, 1))
-        )
+    if row.undetermined:  # with a sign, since an empty bar has no hollow
+        sheets.labels.append(_Label(sheets.page, (at(row.highest) + 5, y1 - 0.5), "?"))
+    if row.undetermined and row.highest:
+        hollow = _MUPDF.Rect(left + 1.5, y0 + 1.5, at(row.highest) - 0.5, y1 - 1.5)
+        sheets.shapes.append(_Shape(sheets.page, hollow, (1, 1, 1)))
     mark = at(row.domain.threshold)
     sheets.shapes.append(_Shape(sheets.page, _MUPDF.Rect(mark - 0.8, y0 - 2, mark + 0.8, y1 + 2), _MARK))
     sheets.labels.append(_Label(sheets.page, (FRAME.x0, y1 - 0.5), row.name))
