@@ -36,11 +36,26 @@ class Limit(BaseModel):
         return self.sure if finding.ambiguity <= _SURE else self.otherwise
 
 
+class Trust(BaseModel):
+    """What is added to the likelihood of the rules' own score, by how sure the rules were."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sure: float
+    clear: float
+    otherwise: float
+
+    def of(self, finding: Finding) -> float:
+        if finding.ambiguity <= _SURE:
+            return self.sure
+        return self.clear if finding.ambiguity <= CLEAR_UNTIL else self.otherwise
+
+
 class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     vague: Limit
-    override: Limit
+    trust: Trust
     far: float
     left_to_rules: re.Pattern[str]
 
@@ -82,7 +97,7 @@ def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
 
 def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
     found = score_of(finding)
-    if opinion.score == found or opinion.scores[opinion.score] < _limits().override.beside(finding):
+    if opinion.scores[found] + _limits().trust.of(finding) >= opinion.scores[opinion.score]:
         return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
     far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
     unsure = far and opinion.scores[opinion.score] < _limits().far
