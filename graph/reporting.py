@@ -130,7 +130,7 @@ class ReportDesk:
             engines=engines,
             sections=tuple(sections(given)),
             diagnosis=made.output,
-            passages=passages,
+            passages=tuple(map(_without_text, passages)) if mode == "categorical" else passages,
             profile=view.profile,
         )
 
@@ -177,6 +177,11 @@ def _of_category(passage: Passage) -> Passage:
     source = passage.source.model_copy(update={"section_path": category or None})
     shorter = passage.citation.replace(section, category) if category else passage.citation.replace(f", {section}", "")
     return passage.model_copy(update={"source": source, "citation": shorter})
+
+
+def _without_text(passage: Passage) -> Passage:
+    """What was read names the disorder that it is about; a report by categories does not."""
+    return passage.model_copy(update={"text": ""})
 
 
 def _engines(view: View) -> dict[str, str]:

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+import psycopg
 from psycopg.errors import ForeignKeyViolation
 
-from errors import InputError
-from storage.database import Connection, Database, Row, borrowed
+from errors import InputError, ServiceError
+from storage.database import Connection, Database, Row
 
 GONE = "the session was stopped or deleted while its report was written: nothing was kept."
 
@@ -32,16 +33,23 @@ class Reports:
 
     @contextmanager
     def writing(self, session_id: str) -> Iterator[None]:
-        """One report of a session is written at a time; whoever comes second waits, and finds the first."""
-        key = f"report:{session_id}"
-        with borrowed(self._db.locks) as connection:
-            connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (key,))
+        """One report of a session is written at a time; whoever comes second waits, and finds the first.
+
+        On a connection of its own, which takes the lock with it when it ends: a report lasts as long as a model does,
+        and turns and stops must not wait for one of the pool's.
+        """
+        with self._apart() as connection:
+            connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (f"report:{session_id}",))
             try:
                 yield
             except ForeignKeyViolation:  # what was to be entered, a model's calls for one, hangs on a session
                 raise InputError(GONE) from None
-            finally:
-                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+
+    def _apart(self) -> psycopg.Connection:
+        try:
+            return psycopg.connect(self._db.url, autocommit=True, application_name="crosscut-reports")
+        except psycopg.OperationalError as error:
+            raise ServiceError("the database did not answer. `crosscut doctor` says why.") from error
 
     def add(self, session_id: str, mode: str, body: bytes) -> Revision | None:
         """The next revision; None when the session is no longer a completed one: stopped or deleted meanwhile."""

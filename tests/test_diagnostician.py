@@ -256,7 +256,7 @@ def agent(gate: Gateway) -> Iterator[Agent[Diagnose, Diagnosis]]:
     """Its rules answer from memory: what they say of this one screening."""
     settings = Settings(_env_file=None, gateway_base_url=gate.base_url, gateway_api_key="k", model_diagnostician=MODEL)
     models = ModelFactory(settings)
-    made = diagnostician(models.chat("diagnostician"), Budget(tries=2, seconds=20), load_prompt("diagnostician"))
+    made = diagnostician(models.chat("diagnostician"), Budget(tries=2, seconds=60), load_prompt("diagnostician"))
     assert made.rules is diagnose_by_rules
     yield replace(made, rules=lambda call: _ruled(call.diagnostic_mode))
     models.close()
@@ -519,7 +519,7 @@ def test_a_model_that_fails_leaves_it_to_the_rules(
     gate: Gateway, agent: Agent[Diagnose, Diagnosis], fault: stand_in.Behaviour, kind: str
 ) -> None:
     gate.default = fault
-    result = replace(agent, budget=Budget(tries=1, seconds=20)).run(_low())
+    result = replace(agent, budget=Budget(tries=1, seconds=60)).run(_low())
     assert (result.engine, result.output, result.model) == ("rules", _ruled(), MODEL)
     assert [failure.kind for failure in result.failures] == [kind]
 

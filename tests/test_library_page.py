@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from rag.handbook import book_title
 from storage.crypto import load_vault
@@ -56,14 +56,9 @@ def _upload(page: Page, data: bytes, name: str) -> None:
     page.get_by_role("button", name="Put it in").click()
 
 
-def _card(page: Page, name: str) -> Any:
+def _card(page: Page, name: str) -> Locator:
     """A book's own box, not the line that says how its job went."""
-    return (
-        page.get_by_test_id("stVerticalBlock")
-        .filter(has=page.get_by_role("button", name="Remove"))
-        .filter(has_text=name)
-        .last
-    )
+    return page.locator("[class*=st-key-book-]").filter(has_text=name)
 
 
 def test_the_sample_handbook_comes_by_itself_and_appears_without_a_reload(page: Page) -> None:
@@ -102,7 +97,7 @@ def test_a_book_is_put_in_while_one_watches_searched_and_removed(page: Page, mad
 def test_a_file_that_cannot_be_read_says_why(page: Page, data: bytes, message: str) -> None:
     name = f"A book that fails for its {message}"
     _upload(page, data, name)
-    failed = page.get_by_test_id("stAlert").filter(has_text=f"{name} could not be taken: ")
+    failed = page.get_by_test_id("stAlert").filter(has_text=f"{name} could not be put in: ")
     expect(failed).to_contain_text(message)
     expect(_card(page, name)).to_have_count(0)
 

@@ -125,7 +125,7 @@ def _show_job(job: Job) -> None:
             if job.status == "queued" and datetime.now(UTC) - job.updated_at > _PATIENCE:
                 st.caption("No worker has taken it yet. `crosscut doctor` tells whether one runs.")
         case "failed":
-            st.error(f"**{name}** could not be taken: {plain(job.error or 'the job was ended.')}")
+            st.error(f"**{name}** could not be put in: {plain(job.error or 'the job was ended.')}")
         case "done":
             st.success(f"**{name}** is in the library." if job.kind == KIND else "All books have new vectors.")
 
@@ -156,7 +156,7 @@ def _show_books(ingestion: Ingestion) -> None:
     _show_hidden(ingestion, [book for book in books if book.embedding_model != ingestion.embedder.model])
     licensed = any(not book.illustrative and book.embedding_model == ingestion.embedder.model for book in books)
     for book in books:
-        with st.container(border=True):
+        with st.container(border=True, key=f"book-{book.id[:16]}"):
             _show_book(ingestion, book, is_searched=not (book.illustrative and licensed))
 
 
