@@ -40,7 +40,7 @@ NOT_HEARD = [
 
 
 def test_most_of_what_is_told_in_passing_is_heard() -> None:
-    """Sentences that the reader has not learned from; it need not hear each, since people tell a thing more than once."""
+    """Sentences that the reader has not learned from; it need not hear each, since people tell things twice."""
     heard = [told_features(text, item)[feature] > 0.3 for feature, item, text in HEARD]
     assert sum(heard) >= 0.7 * len(HEARD)
 

@@ -36,7 +36,7 @@ def test_a_langchain_vector_store_reads_the_library(database: Database, database
         content_column="text",
         embedding_column="embedding",
         metadata_columns=["section_path", "page_start", "page_end"],
-        metadata_json_column=None,
+        metadata_json_column=None,  # type: ignore[arg-type]
     )
     (found,) = store.similarity_search("panic attacks", k=1)
     engine._run_as_sync(engine.close())

@@ -100,7 +100,7 @@ def personas() -> list[Interview]:
         if persona.outcome is SessionStatus.COMPLETED and persona.impression:
             patient = SimulatedPatient(persona, 0)
             answers = {str(item): [patient.answer(item, is_follow_up=False, question="")] for item in ITEMS}
-            scores = {str(item): score for item, score in persona.scores.items()}
+            scores: dict[str, int] = {str(item): score for item, score in persona.scores.items()}
             found.append(interview(f"persona-{name}", persona.impression.name, scores, answers))
     return found
 
