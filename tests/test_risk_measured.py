@@ -31,8 +31,8 @@ def test_the_tuning_turns(tuned: RiskFigures) -> None:
 
 def test_the_report_turns_do_not_get_worse(reported: RiskFigures) -> None:
     """Floors under what docs/safety.md reports, not aims."""
-    assert _share(reported.share("stop", "stop")) >= 0.935
-    assert _share(reported.share("stop", "none")) <= 0.02
+    assert _share(reported.share("stop", "stop")) >= 0.955
+    assert _share(reported.share("stop", "none")) <= 0.013
     assert _share(reported.share("none", "stop")) <= 0.015
     assert _share(reported.share("flag", "flag", "stop")) >= 0.975
 
