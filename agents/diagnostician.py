@@ -19,6 +19,8 @@ from instruments.tools import Diagnose, Diagnosis, Impression
 __all__ = ["candidates", "diagnose_by_rules", "diagnostician"]
 
 _LONGEST_NAME = 80
+_LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
+"""Those that JSON leaves as they are."""
 
 
 def diagnostician(client: ChatClient | None, budget: Budget, prompt: Prompt) -> Agent[Diagnose, Diagnosis]:
@@ -63,7 +65,7 @@ def _domains(call: Diagnose) -> Iterator[str]:
 def _lines(call: Diagnose) -> Iterator[str]:
     """One JSON string a line, so that nothing a patient types can look like another speaker's line."""
     for line in call.snapshot.transcript:
-        yield f"{line.role}: {json.dumps(line.text, ensure_ascii=False)}"
+        yield f"{line.role}: {json.dumps(line.text, ensure_ascii=False).translate(_LINE_ENDS)}"
 
 
 def _passages(call: Diagnose) -> Iterator[str]:

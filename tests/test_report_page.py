@@ -177,3 +177,8 @@ def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_othe
     expect(_alert(page, "stopped for safety after this report was written")).to_be_visible()
     expect(page.get_by_test_id("stButtonGroup").get_by_text("categorical")).to_have_count(0)
     expect(page.get_by_role("button", name="Write again")).to_have_count(0)
+    page.get_by_role("button", name="All sessions").click()
+    row = (
+        page.get_by_test_id("stHorizontalBlock").filter(has=page.locator(f".st-key-review-{finished.session_id}")).first
+    )
+    expect(row.get_by_text("stop", exact=True)).to_be_visible()  # not the flags that were raised before

@@ -35,7 +35,8 @@ def _list_sessions() -> None:
     sessions = workbench().runtime.sessions.newest(limit=50)
     if not sessions:
         return
-    waiting = {notice.session_id: notice.kind for notice in Notices(workbench().database).unacknowledged()}
+    by_urgency = Notices(workbench().database).unacknowledged()
+    waiting = {notice.session_id: notice.kind for notice in reversed(by_urgency)}  # a stop outranks a flag
     urgency = {"stop": 0, "flag": 1}
     st.subheader("Sessions")
     for session in sorted(sessions, key=lambda s: urgency.get(waiting.get(s.id, ""), 2)):
@@ -43,13 +44,14 @@ def _list_sessions() -> None:
 
 
 def _row(session: Session, notice: str | None) -> None:
-    begun, state, link, review = st.columns([3, 5, 2, 2], vertical_alignment="center")
+    begun, state, ways = st.columns([3, 5, 4], vertical_alignment="center")
     begun.write(session.created_at.astimezone().strftime("%d %b %Y, %H:%M"))
     mark = {"stop": ":red-badge[stop]", "flag": ":orange-badge[flag]"}.get(notice or "", "")
     state.write(f"{_STATUS[session.status]}, {session.items_completed} of 23 items {mark}")
-    if link.button("Open", key=f"open-{session.id}"):
-        st.query_params["session"] = session.id
-        st.rerun()
-    if review.button("Review", key=f"review-{session.id}"):
-        st.query_params["review"] = session.id
-        st.rerun()
+    with ways.container(horizontal=True):
+        if st.button("Open", key=f"open-{session.id}"):
+            st.query_params["session"] = session.id
+            st.rerun()
+        if st.button("Review", key=f"review-{session.id}"):
+            st.query_params["review"] = session.id
+            st.rerun()

@@ -54,7 +54,8 @@ def _show_flags(view: View) -> None:
         with st.container(border=True):
             degraded = ", model unavailable" if record.degraded else ""
             st.caption(f"Turn {turn}: {record.level}, rule {record.rule}{degraded}")
-            st.text(f"“{(words or texts.get(turn, '')).strip()}”", width="stretch")
+            if said := (words or texts.get(turn, "")).strip():  # a stop by hand has no words
+                st.text(f"“{said}”", width="stretch")
 
 
 def _show_open_points(view: View) -> None:
