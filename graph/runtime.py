@@ -44,6 +44,7 @@ from storage.spool import StopRecord
 from storage.turns import Turns
 
 MAX_MESSAGE_CHARACTERS = 100_000
+_REPORTS_AT_ONCE = 2
 
 log = logging.getLogger("crosscut.safety")
 
@@ -63,6 +64,8 @@ class InterviewRuntime:
         )
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
+        # Reports wait for models longer than turns do, and no turn may wait for them.
+        self._reporting = ThreadPoolExecutor(_REPORTS_AT_ONCE, thread_name_prefix="report")
 
     @property
     def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -70,6 +73,7 @@ class InterviewRuntime:
 
     def close(self) -> None:
         self._executor.shutdown()
+        self._reporting.shutdown()
 
     def start(
         self,
@@ -183,7 +187,7 @@ class InterviewRuntime:
     def _shown(self, state: InterviewState) -> View:
         """What the screen gets. The report of an interview that has just ended is not waited for."""
         if state.profile.session_status is SessionStatus.COMPLETED:
-            self._executor.submit(self._write_report, state.setup.session_id)
+            self._reporting.submit(self._write_report, state.setup.session_id)
         return view_of(state)
 
     def _write_report(self, session_id: str) -> None:

@@ -92,11 +92,12 @@ def _follow(ingestion: Ingestion) -> None:
 
 
 def _show_jobs(ingestion: Ingestion, *, busy: bool) -> None:
-    jobs = _jobs(ingestion)
-    if busy and not any(_is_under_way(job) for job in jobs):
-        st.rerun(scope="app")
-    for job in jobs:
-        _show_job(job)
+    with guarded():  # it runs by itself as well, where nobody else would catch what goes wrong
+        jobs = _jobs(ingestion)
+        if busy and not any(_is_under_way(job) for job in jobs):
+            st.rerun(scope="app")
+        for job in jobs:
+            _show_job(job)
 
 
 def _jobs(ingestion: Ingestion) -> list[Job]:
@@ -125,7 +126,8 @@ def _show_job(job: Job) -> None:
             if job.status == "queued" and datetime.now(UTC) - job.updated_at > _PATIENCE:
                 st.caption("No worker has taken it yet. `crosscut doctor` tells whether one runs.")
         case "failed":
-            st.error(f"**{name}** could not be put in: {plain(job.error or 'the job was ended.')}")
+            what = "could not be put in" if job.kind == KIND else "could not be made"
+            st.error(f"**{name}** {what}: {plain(job.error or 'the job was ended.')}")
         case "done":
             st.success(f"**{name}** is in the library." if job.kind == KIND else "All books have new vectors.")
 
@@ -154,7 +156,7 @@ def _show_books(ingestion: Ingestion) -> None:
     if not books:
         st.info("The library is empty: reports are written without passages until a book is in.")
     _show_hidden(ingestion, [book for book in books if book.embedding_model != ingestion.embedder.model])
-    licensed = any(not book.illustrative and book.embedding_model == ingestion.embedder.model for book in books)
+    licensed = any(not book.illustrative for book in books)
     for book in books:
         with st.container(border=True, key=f"book-{book.id[:16]}"):
             _show_book(ingestion, book, is_searched=not (book.illustrative and licensed))

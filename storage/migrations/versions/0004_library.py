@@ -31,7 +31,9 @@ STATEMENTS = (
         embedding_model text NOT NULL,
         embedding vector(1536) NOT NULL,
         words tsvector GENERATED ALWAYS AS (
-            setweight(to_tsvector('english', section_path), 'A') || setweight(to_tsvector('english', text), 'B')
+            -- a server without a locale takes typographic signs for letters
+            setweight(to_tsvector('english', translate(section_path, '“”„‘’–—…', '    ''-  ')), 'A')
+            || setweight(to_tsvector('english', translate(text, '“”„‘’–—…', '    ''-  ')), 'B')
         ) STORED,
         UNIQUE (book_id, ordinal)
     )
