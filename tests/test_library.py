@@ -112,7 +112,9 @@ def test_words_are_found_in_their_other_forms_and_in_the_name_of_a_section(libra
     assert 6 in ordinals(found(library, "agoraphobia", limit=2))
 
 
-@pytest.mark.parametrize("text", ["“Dysthymia” is low mood.", "Low mood—dysthymia…", "‘Dysthymia’ it is.", "low–dysthymia"])
+@pytest.mark.parametrize(
+    "text", ["“Dysthymia” is low mood.", "Low mood—dysthymia…", "‘Dysthymia’ it is.", "low–dysthymia"]
+)
 def test_typographic_signs_do_not_hide_a_word_of_a_book(library: Library, text: str) -> None:
     near = [passage(n, 0.95 - n / 1000) for n in range(NEAREST + 10)]
     put(library, "Manual", [*near, passage(90, 0.3, text=text)])
