@@ -118,6 +118,7 @@ class ReportDesk:
         call = diagnosis_call(view.profile, mode)
         on_stage("retrieve")
         passages = self._passages(call)
+        _refuse_unfinished(self.view(view.session_id))  # stopped while passages were looked up: no engine is asked
         on_stage("diagnose")
         made = self.diagnostician.run(_with_passages(call, passages))
         self.record_calls(view.session_id, view.turn, "diagnostician", made)

@@ -322,7 +322,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty file": (lambda: b"", r"empty \(0 bytes"),
     "truncated": (lambda: edition(OTHER)[: len(edition(OTHER)) // 2], "cut off.*again, completely"),
     "blank pages": (lambda: books.blank(5000), "none of its 5000 pages has text"),
-    "not a PDF": (lambda: b"Dear reader, this is a letter. " * 50, "not a PDF file: it begins with b'Dear"),
+    "not a PDF": (lambda: b"Dear reader, this is a letter. " * 50, "not a PDF file: it does not begin with"),
     "no criteria": (without_criteria, "no section of diagnostic criteria"),
 }
 

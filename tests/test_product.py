@@ -68,7 +68,7 @@ def test_the_worker_finishes_a_turn_that_was_left_in_the_ledger(product: Product
         configure(product.settings, database_url=found.database_url, redis_url=found.redis_url)
         celery.send_task("crosscut.sweep")
         celery.close()
-    wait_until(lambda: attached.sessions.get(view.session_id).next_turn == 4, 30)
+    wait_until(lambda: attached.sessions.get(view.session_id).next_turn == 4, 120)
     assert attached.view(view.session_id).profile.item_responses[2].score == 4
 
 

@@ -129,6 +129,7 @@ def test_a_fork_differs_by_the_changed_answer_and_leaves_its_parent_alone(
     runtime: InterviewRuntime, database: Database, replay: Replay
 ) -> None:
     original = answer_all(runtime, runtime.start())
+    runtime.reports.newest(original.session_id)  # it is being written meanwhile
     before = rows_of(database, original.session_id)
     made = replay.fork(original.session_id, _waiting_at(replay, original.session_id, 14), "12 days, every night")
     assert rows_of(database, original.session_id) == before
@@ -304,6 +305,7 @@ def _stopped_in_the_middle(runtime: InterviewRuntime) -> View:
 
 def _stopped_after_the_end(runtime: InterviewRuntime) -> View:
     view = answer_all(runtime, runtime.start())
+    runtime.reports.newest(view.session_id)
     return runtime.submit(view.session_id, DANGER, expected_turn=view.turn)
 
 

@@ -23,7 +23,8 @@ def fails(text: str, item: int) -> Opinion:
 @pytest.mark.parametrize(
     "text",
     [
-        "I did a practice run last night to see if I could go through with it. I can. I will.",
+        "I did a practice run last night and I could go through with it. Tonight I will.",
+        "I've given the dog to my sister and paid the rent up. After Thursday nobody needs to worry about me any more.",
         "Everything I own has a label on it now with a name. It only remains for me to go through with it tonight.",
     ],
 )
@@ -107,7 +108,7 @@ def test_it_is_not_asked_about_what_it_cannot_read(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_gravest_stretch_of_a_long_message_counts() -> None:
-    grave = "I did a practice run last night to see if I could go through with it. I can. I will. "
+    grave = "I did a practice run last night and I could go through with it. Tonight I will. "
     filler: Callable[[int], str] = lambda n: "We planted beans and the neighbours came over for tea. " * n  # noqa: E731
     assert check_risk(filler(30) + grave + filler(30), 2).level == "stop"
     assert check_risk(filler(61), 2).level == "none"

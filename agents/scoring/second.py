@@ -79,7 +79,7 @@ def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
 
 
 def _is_plain(answer: Answer, finding: Finding) -> bool:
-    if not answer.parts:
+    if not answer.parts or not any(sign.isalnum() for sign in answer.reading.text):
         return True
     bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
     known = finding.ambiguity <= _SURE and _limits().left_to_rules.search(answer.reading.text)
