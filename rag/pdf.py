@@ -138,7 +138,7 @@ def _refuse_at_sight(data: bytes) -> None:
     if not data.strip():
         raise InputError("this file is empty (0 bytes of content). Choose the book's PDF file.")
     if b"%PDF-" not in data[:_EDGE]:
-        raise InputError(f"this is not a PDF file: it does not begin with %PDF-. Choose a PDF file.")
+        raise InputError("this is not a PDF file: it does not begin with %PDF-. Choose a PDF file.")
     # MuPDF would repair a file that was cut off, and silently lose the pages that were not there any more.
     if b"%%EOF" not in data.rstrip(b"\0 \t\r\n")[-_EDGE:]:
         raise InputError(
