@@ -1,4 +1,4 @@
-"""`python -m tools.train risk|scorer|replies|impressions [--held-out FILE]`."""
+"""`python -m tools.train risk|scorer|replies|impressions [--held-out FILE | --further AUTHOR ...]`."""
 
 from __future__ import annotations
 
@@ -30,15 +30,24 @@ def main() -> int:
         type=Path,
         help="write to this file what readers say of lines whose authors they have not learned from, and no reader",
     )
+    parser.add_argument(
+        "--further",
+        nargs="+",
+        metavar="AUTHOR",
+        help="go on from the reader in use with these new authors' lines among some of the old ones",
+    )
     wanted = parser.parse_args()
     torch.set_num_threads(1)
     made, folder = PLACES[wanted.which]
     if wanted.held_out and not hasattr(made, "held_out"):
         parser.error(f"the lines of {wanted.which} do not tell their authors, so none can be held out")
+    target = AGENTS / folder / "reader.onnx"
+    if wanted.further and not hasattr(made, "further"):
+        parser.error(f"{wanted.which} is learned anew only")
     if wanted.held_out:
         wanted.held_out.write_text(json.dumps(made.held_out()))
     else:
-        export(made.final(), AGENTS / folder / "reader.onnx")
+        export(made.further(target, frozenset(wanted.further)) if wanted.further else made.final(), target)
     return 0
 
 

@@ -82,12 +82,18 @@ class Reader(nn.Module):  # type: ignore[misc]
 
 
 def taught(
-    reader: Reader, examples: list[T], loss: Callable[[int, list[T]], Tensor], *, epochs: int, chance: random.Random
+    reader: Reader,
+    examples: list[T],
+    loss: Callable[[int, list[T]], Tensor],
+    *,
+    epochs: int,
+    chance: random.Random,
+    rate: float = RATE,
 ) -> Reader:
     """`loss` is given the number of the epoch, from 0, and some of the examples."""
     steps = epochs * math.ceil(len(examples) / BATCH)
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=RATE, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
     reader.train()
     for epoch in range(epochs):
         order = chance.sample(examples, len(examples))

@@ -10,6 +10,7 @@ import json
 import random
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,12 +22,14 @@ from agents.risk.message import Message
 from agents.risk.reader import topic
 from agents.risk.second import stretches
 from tools.figures import DATA, ordinary
-from tools.train.network import Reader, taught
+from tools.train.further import resumed
+from tools.train.network import RATE, Reader, taught
 
 LAYERS, SMOOTH = 6, 0.04
 WHOLE_EPOCHS, EPOCHS = 2, 3
 MOST = 24  # stretches of a turn
 ORDINARY = 2400
+FURTHER_OLD, FURTHER_ORDINARY, FURTHER_EPOCHS, FURTHER_RATE = 4000, 800, 2, 6e-5
 LEVELS = {"none": 0, "flag": 1, "stop": 2}
 FLAGS = ("suicidalityMentioned", "selfHarmIdeation", "violenceRisk", "substanceAbuseSignal")
 OUTPUTS = len(LEVELS) + len(FLAGS)
@@ -65,15 +68,25 @@ def harmless() -> list[Example]:
 
 def trained(examples: list[Example], seed: int = 0) -> Reader:
     torch.manual_seed(seed)
-    chance = random.Random(seed)
+    return _taught(Reader(OUTPUTS, LAYERS), examples, random.Random(seed), whole_epochs=WHOLE_EPOCHS, epochs=EPOCHS)
+
+
+def _taught(
+    reader: Reader,
+    examples: list[Example],
+    chance: random.Random,
+    *,
+    whole_epochs: int,
+    epochs: int,
+    rate: float = RATE,
+) -> Reader:
     neutral = [e.text.rstrip(".") for e in harmless() if 10 < len(e.text) < 90 and "day" not in e.text]
-    reader = Reader(OUTPUTS, LAYERS)
 
     def loss(epoch: int, batch: list[Example]) -> Tensor:
         texts = [(example, varied(example, chance, neutral)) for example in batch]
-        return _loss(reader, texts, whole=epoch < WHOLE_EPOCHS)
+        return _loss(reader, texts, whole=epoch < whole_epochs)
 
-    return taught(reader, examples, loss, epochs=EPOCHS, chance=chance)
+    return taught(reader, examples, loss, epochs=epochs, chance=chance, rate=rate)
 
 
 def _loss(reader: Reader, batch: list[tuple[Example, str]], *, whole: bool) -> Tensor:
@@ -134,3 +147,14 @@ def held_out() -> dict[str, list[float]]:
 
 def final() -> Reader:
     return trained(labelled() + harmless())
+
+
+def further(path: Path, authors: frozenset[str]) -> Reader:
+    """The reader in use, taught the turns of new authors among so many others that it forgets nothing."""
+    torch.manual_seed(0)
+    chance, turns = random.Random(0), labelled()
+    new = [turn for turn in turns if turn.author in authors]
+    old = chance.sample([turn for turn in turns if turn.author not in authors], FURTHER_OLD)
+    examples = new + old + harmless()[:FURTHER_ORDINARY]
+    reader = resumed(Reader(OUTPUTS, LAYERS), path)
+    return _taught(reader, examples, chance, whole_epochs=0, epochs=FURTHER_EPOCHS, rate=FURTHER_RATE)

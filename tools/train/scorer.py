@@ -9,6 +9,7 @@ import json
 import random
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -20,7 +21,8 @@ from benchmark.personas import ITEMS, load_personas
 from benchmark.simulator import SimulatedPatient
 from instruments.profile import SessionStatus
 from tools.figures import DATA
-from tools.train.network import Reader, taught
+from tools.train.further import resumed
+from tools.train.network import RATE, Reader, taught
 
 LAYERS, EPOCHS, SMOOTH = 6, 4, 0.05
 SIMULATED, SIMULATED_SEED = "sim", 5
@@ -28,6 +30,7 @@ RULES_KNOW = frozenset("amnopqrs") | {SIMULATED}
 KEPT_BACK = 0.3
 BEST_FIT_WEIGHT = 0.3
 OUTPUTS = 6
+FURTHER_OLD, FURTHER_EPOCHS, FURTHER_RATE = 3000, 2, 6e-5
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,16 @@ def simulated() -> list[Example]:
 
 def trained(examples: list[Example], seed: int = 0) -> Reader:
     torch.manual_seed(seed)
-    chance = random.Random(seed)
-    reader = Reader(OUTPUTS, LAYERS)
-    return taught(reader, examples, lambda _, batch: _loss(reader, batch, chance), epochs=EPOCHS, chance=chance)
+    return _taught(Reader(OUTPUTS, LAYERS), examples, random.Random(seed), epochs=EPOCHS)
+
+
+def _taught(
+    reader: Reader, examples: list[Example], chance: random.Random, *, epochs: int, rate: float = RATE
+) -> Reader:
+    def loss(_: int, batch: list[Example]) -> Tensor:
+        return _loss(reader, batch, chance)
+
+    return taught(reader, examples, loss, epochs=epochs, chance=chance, rate=rate)
 
 
 def _loss(reader: Reader, batch: list[Example], chance: random.Random) -> Tensor:
@@ -118,3 +128,13 @@ def held_out() -> dict[str, list[float]]:
 
 def final() -> Reader:
     return trained(labelled() + simulated())
+
+
+def further(path: Path, authors: frozenset[str]) -> Reader:
+    """The reader in use, taught the answers of new authors among so many others that it forgets nothing."""
+    torch.manual_seed(0)
+    chance, answers = random.Random(0), labelled()
+    new = [answer for answer in answers if answer.author in authors]
+    old = chance.sample([answer for answer in answers if answer.author not in authors] + simulated(), FURTHER_OLD)
+    reader = resumed(Reader(OUTPUTS, LAYERS), path)
+    return _taught(reader, new + old, chance, epochs=FURTHER_EPOCHS, rate=FURTHER_RATE)
