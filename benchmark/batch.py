@@ -25,6 +25,8 @@ from errors import CrosscutError, NotFoundError, ServiceError, StorageError, Unr
 from graph.assembly import build_runtime, prepare_database
 from graph.conversation import converse, scripted
 from graph.runtime import InterviewRuntime
+from graph.view import View
+from instruments.profile import SessionStatus
 from settings import Settings
 from storage.crypto import load_vault
 from storage.database import Database, is_of_database
@@ -171,6 +173,7 @@ class _Desk:
             view = self._runtime.start(seed=_seed(line.id), origin="batch", lifetime=None if self._keep else LIFETIME)
             self._session = view.session_id
             view = converse(self._runtime, view, scripted(line.script))
+            diagnoses = self._diagnoses(view)
         except (StorageError, UnrecordedStop):
             raise
         except CrosscutError as error:
@@ -180,7 +183,14 @@ class _Desk:
                 raise ServiceError(f"the database failed ({type(error).__name__}).") from error
             return {"id": line.id, "error": f"unexpected {type(error).__name__}"}
         seconds = round(time.perf_counter() - began, 3)
-        return {"id": line.id, "profile": view.profile.to_json_dict(), "diagnoses": [], "seconds": seconds}
+        return {"id": line.id, "profile": view.profile.to_json_dict(), "diagnoses": diagnoses, "seconds": seconds}
+
+    def _diagnoses(self, view: View) -> list[Row]:
+        """The impressions of its report, likeliest first; a session that was stopped or left has none."""
+        if view.profile.session_status is not SessionStatus.COMPLETED:
+            return []
+        found = self._runtime.reports.newest(view.session_id).diagnosis.diagnoses
+        return [{"name": one.name, "confidence": one.confidence} for one in found]
 
     def clear(self) -> None:
         session, self._session = self._session, None

@@ -21,6 +21,7 @@ from errors import InputError, ServiceError
 from graph.conversation import MOST_REPLIES_AN_ITEM, converse, ending
 from graph.runtime import InterviewRuntime
 from graph.transcripts import NOTHING_TO_ADD, AnswerScript
+from instruments.disorders import disorders
 from settings import Settings
 from storage.audit import Audit
 from storage.database import Database
@@ -82,7 +83,11 @@ def test_each_line_gets_a_row_and_a_bad_one_an_error_and_nothing_else_is_left(
 
     seven = rows[7]
     assert seven.keys() == {"id", "profile", "diagnoses", "seconds"}
-    assert (seven["diagnoses"], seven["profile"]["sessionStatus"]) == ([], "completed")
+    assert seven["profile"]["sessionStatus"] == "completed"
+    confidences = [one["confidence"] for one in seven["diagnoses"]]
+    assert confidences, "the impressions of a completed interview"
+    assert confidences == sorted(confidences, reverse=True)
+    assert {one["name"] for one in seven["diagnoses"]} <= {disorder.name for disorder in disorders().disorders}
     assert seven["seconds"] > 0
     scores = {r["itemId"]: r["score"] for r in seven["profile"]["itemResponses"]}
     assert (len(scores), scores["L1-03"], scores["L1-05"], scores["L1-08"]) == (23, 3, 3, 2)
@@ -90,6 +95,7 @@ def test_each_line_gets_a_row_and_a_bad_one_an_error_and_nothing_else_is_left(
     assert NOTHING_TO_ADD in said, "the missing answer to a follow-up"
     stopped = rows["stops"]["profile"]
     assert (stopped["sessionStatus"], len(stopped["itemResponses"])) == ("terminated_for_safety", 3)
+    assert rows["stops"]["diagnoses"] == []
     assert rows["unanswered"]["error"] == "the answers have none for item 2"
     assert "heron" not in rows["wrong"]["error"], "an error repeats nothing that was said"
     assert rows[None]["line"] == 6

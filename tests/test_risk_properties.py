@@ -15,7 +15,7 @@ from agents.risk import Level, RiskVerdict, check_risk
 from agents.risk.verdict import RANK
 
 TUNING = Path(__file__).parent / "data" / "risk_tune.jsonl"
-EVERY = 61  # of the turns, so that thirty changes of form take seconds and not minutes
+EVERY = 83  # of the turns, so that thirty changes of form take seconds and not minutes
 NEUTRAL = (
     "The weather has been mild.",
     "I had toast for breakfast.",
@@ -43,8 +43,13 @@ def in_plain_words() -> list[dict[str, Any]]:
     return plain[::EVERY]
 
 
+@cache
+def _level(text: str, item: int) -> Level:
+    return check_risk(text, item).level
+
+
 def level(text: str, row: dict[str, Any]) -> Level:
-    return check_risk(text, row["item"] or 0).level
+    return _level(text, row["item"] or 0)
 
 
 def lowered(change: Any) -> list[str]:
