@@ -29,11 +29,13 @@ LAYERS, SMOOTH = 6, 0.04
 WHOLE_EPOCHS, EPOCHS = 2, 3
 MOST = 24  # stretches of a turn
 ORDINARY = 2400
-FURTHER_OLD, FURTHER_ORDINARY, FURTHER_EPOCHS, FURTHER_RATE = 4000, 800, 2, 6e-5
+FURTHER_OLD, FURTHER_ANSWERED, FURTHER_ORDINARY, FURTHER_RATE = 5000, 5000, 600, 1e-4
 LEVELS = {"none": 0, "flag": 1, "stop": 2}
 FLAGS = ("suicidalityMentioned", "selfHarmIdeation", "violenceRisk", "substanceAbuseSignal")
 OUTPUTS = len(LEVELS) + len(FLAGS)
 WEIGHTS = (1.0, 1.0, *(0.125,) * len(FLAGS))
+NO_STOP = (1.0, *(0.0,) * (len(WEIGHTS) - 1))
+"""Of what patients answered in interviews that nobody had to stop, this alone is known."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Example:
     item: int
     level: int
     flags: tuple[float, ...]
+    weights: tuple[float, ...] = WEIGHTS
 
     @property
     def author(self) -> str:
@@ -64,6 +67,16 @@ def harmless() -> list[Example]:
     different = {turn.text.lower(): turn for turn in ordinary()}
     turns = random.Random(0).sample(list(different.values()), ORDINARY)
     return [Example(f"o-{n}", read(turn.text).text, turn.item, 0, (0.0,) * 4) for n, turn in enumerate(turns)]
+
+
+def answered() -> list[Example]:
+    """Answers of whole interviews, and answers that were labelled for their scores: none of them is a stop."""
+    interviews = [json.loads(line) for line in (DATA / "impressions_tune.jsonl").read_text("utf-8").splitlines()]
+    scored = [json.loads(line) for line in (DATA / "score_tune.jsonl").read_text("utf-8").splitlines()]
+    given = [(int(item), text) for one in interviews for item, texts in one["answers"].items() for text in texts]
+    given += [(row["item"], row["answer"]) for row in scored]
+    different = dict.fromkeys((item, read(text).text) for item, text in given)
+    return [Example(f"answer-{n}", text, item, 0, (0.0,) * 4, NO_STOP) for n, (item, text) in enumerate(different)]
 
 
 def trained(examples: list[Example], seed: int = 0) -> Reader:
@@ -94,7 +107,7 @@ def _loss(reader: Reader, batch: list[tuple[Example, str]], *, whole: bool) -> T
     wanted = torch.tensor([[float(e.level == 2), float(e.level >= 1), *e.flags] for e, _ in batch])
     soft = wanted * (1 - SMOOTH) + SMOOTH / 2
     losses = functional.binary_cross_entropy_with_logits(odds, soft, reduction="none")
-    return (losses * torch.tensor(WEIGHTS)).sum(1).mean()
+    return (losses * torch.tensor([e.weights for e, _ in batch])).sum(1).mean()
 
 
 def gravest(reader: Reader, turns: list[tuple[int, list[str]]]) -> Tensor:
@@ -146,7 +159,7 @@ def held_out() -> dict[str, list[float]]:
 
 
 def final() -> Reader:
-    return trained(labelled() + harmless())
+    return trained(labelled() + answered() + harmless())
 
 
 def further(path: Path, authors: frozenset[str]) -> Reader:
@@ -154,7 +167,8 @@ def further(path: Path, authors: frozenset[str]) -> Reader:
     torch.manual_seed(0)
     chance, turns = random.Random(0), labelled()
     new = [turn for turn in turns if turn.author in authors]
-    old = chance.sample([turn for turn in turns if turn.author not in authors], FURTHER_OLD)
-    examples = new + old + harmless()[:FURTHER_ORDINARY]
+    old = [turn for turn in turns if turn.author not in authors]
+    examples = new + chance.sample(old, FURTHER_OLD) + chance.sample(answered(), FURTHER_ANSWERED)
     reader = resumed(Reader(OUTPUTS, LAYERS), path)
-    return _taught(reader, examples, chance, whole_epochs=0, epochs=FURTHER_EPOCHS, rate=FURTHER_RATE)
+    given = examples + harmless()[:FURTHER_ORDINARY]
+    return _taught(reader, given, chance, whole_epochs=0, epochs=1, rate=FURTHER_RATE)
