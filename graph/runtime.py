@@ -118,6 +118,13 @@ class InterviewRuntime:
                 raise UnrecordedStop(self._agents.script) from None
             raise
 
+    def watch(self, session_id: str) -> View:
+        """As `view`, for somebody who looks on: while a turn is being worked on, what was there before it."""
+        try:
+            return self.view(session_id)
+        except TurnInProgress:
+            return self._stored_view(session_id)
+
     def _view(self, session: Session) -> View:
         state, waits = self._threads.load(session.id)
         if state is None or (state.is_open and (not waits or self._threads.pending_turn(state))):

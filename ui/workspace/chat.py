@@ -1,0 +1,57 @@
+"""The conversation while it goes on and afterwards, beside what has come of it so far."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from graph.view import View
+from ui.workspace.findings import PAUSED
+from ui.workspace.markup import draw
+from ui.workspace.risk import offer_stop, show_acknowledgement, show_banner, show_risks
+from ui.workspace.scores import open_list, scores
+from ui.workspace.transcript import transcript
+
+_HEIGHT = 620
+_SCROLL = "<script>document.getElementById('turn-{turn}')?.scrollIntoView({{block: 'center'}})</script>"
+
+
+def show(view: View) -> None:
+    show_banner(view)
+    show_risks(view)
+    show_acknowledgement(view)
+    with st.container(horizontal=True, key="acts"):
+        offer_stop(view)
+    said, found = st.columns([3, 2], gap="medium")
+    with said:
+        _show_transcript(view)
+    with found:
+        _show_findings(view)
+
+
+def _show_transcript(view: View) -> None:
+    chosen = _chosen_turn(view)
+    with st.container(height=_HEIGHT, key="transcript", autoscroll=chosen is None, border=True):
+        draw(transcript(view, chosen=chosen, seen=_seen(view)))
+    if chosen is not None:
+        st.html(_SCROLL.format(turn=chosen), unsafe_allow_javascript=True)  # a number, nothing else
+
+
+def _chosen_turn(view: View) -> int | None:
+    """The turn that the address names, if there is such a one."""
+    named = st.query_params.get("turn", "")
+    return next((line.turn for line in view.lines if str(line.turn) == named), None)
+
+
+def _seen(view: View) -> int:
+    """The turn that was the newest when the page was opened: what comes later is new to whoever looks on."""
+    seen: int = st.session_state.setdefault(f"seen-{view.session_id}", view.turn)
+    return seen
+
+
+def _show_findings(view: View) -> None:
+    with st.container(height=_HEIGHT, key="findings", border=True):
+        if view.paused and view.open:
+            st.info(PAUSED)
+        if points := open_list(view):
+            draw(f"<h3>Clarify in person</h3><ul>{points}</ul>")
+        draw(f"<h3>Scores</h3>{scores(view, {})}")
