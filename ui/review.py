@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from errors import NotFoundError
 from graph.state import ScoreRecord
 from graph.view import View
-from instruments.level1 import item_id, item_number
-from instruments.profile import RiskFlags, SessionStatus
+from instruments.level1 import item_id, item_number, level1
+from instruments.profile import ItemResponse, RiskFlags, SessionStatus
 from storage.notices import Notices
 from ui import report
 from ui.bench import workbench
 from ui.guard import guarded
-from ui.home import offer_way_back
-from ui.interview import show_profile
 
 _FLAG_NAMES = {
     "suicidality_mentioned": "suicidality mentioned",
@@ -26,7 +25,6 @@ _FLAG_NAMES = {
 
 def show(session_id: str) -> None:
     view = workbench().runtime.view(session_id)
-    offer_way_back()
     st.title("Session review")
     if view.profile.session_status is SessionStatus.TERMINATED:
         st.error("This session was stopped for safety. The patient saw the safety script and nothing after it.")
@@ -120,3 +118,30 @@ def _offer_stop(session_id: str) -> None:
     if st.button("Stop now", type="primary", disabled=not sure):
         workbench().runtime.stop(session_id)
         st.rerun()
+
+
+def _shown_score(response: ItemResponse) -> str:
+    return f"not determined (best fit {response.score})" if response.undetermined else str(response.score)
+
+
+def show_profile(view: View) -> None:
+    st.subheader("Profile")
+    rows = []
+    for response in view.profile.item_responses:
+        item = level1().item(item_number(response.item_id))
+        rows.append(
+            {
+                "Item": response.item_id,
+                "Domain": level1().domain_of(item.number).name,
+                "Score": _shown_score(response),
+                "Ambiguity": response.ambiguity,
+                "In the patient's words": " · ".join(response.evidence_quotes),
+            }
+        )
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
+    st.download_button(
+        "Download the profile (JSON)",
+        view.profile.model_dump_json(by_alias=True, exclude_none=True, indent=2),
+        file_name=f"profile-{view.session_id}.json",
+        mime="application/json",
+    )

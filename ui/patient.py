@@ -1,10 +1,9 @@
-"""The conversation, and the profile when it has ended."""
+"""The conversation, as the patient sees it."""
 
 from __future__ import annotations
 
 import uuid
 
-import pandas as pd
 import streamlit as st
 
 from agents.escalation import escalation
@@ -12,8 +11,7 @@ from errors import NotFoundError, StaleTurn, TurnInProgress, UnrecordedStop
 from graph.runtime import MAX_MESSAGE_CHARACTERS
 from graph.state import Line
 from graph.view import View
-from instruments.level1 import item_number, level1
-from instruments.profile import ItemResponse, SessionStatus
+from instruments.profile import SessionStatus
 from ui.bench import workbench
 from ui.guard import log_fault
 
@@ -46,8 +44,6 @@ def show(session_id: str) -> None:
     st.caption(escalation(workbench().settings.crosscut_locale).help_line)
     if view.open:
         _ask_for_answer(view)
-    elif view.profile.session_status is SessionStatus.COMPLETED:
-        show_profile(view)
 
 
 def _show_script(script: str) -> None:
@@ -99,30 +95,3 @@ def _show_notice() -> None:
     notice = st.session_state.pop("notice", None)
     if notice:
         st.warning(notice)
-
-
-def _shown_score(response: ItemResponse) -> str:
-    return f"not determined (best fit {response.score})" if response.undetermined else str(response.score)
-
-
-def show_profile(view: View) -> None:
-    st.subheader("Profile")
-    rows = []
-    for response in view.profile.item_responses:
-        item = level1().item(item_number(response.item_id))
-        rows.append(
-            {
-                "Item": response.item_id,
-                "Domain": level1().domain_of(item.number).name,
-                "Score": _shown_score(response),
-                "Ambiguity": response.ambiguity,
-                "In the patient's words": " · ".join(response.evidence_quotes),
-            }
-        )
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content")
-    st.download_button(
-        "Download the profile (JSON)",
-        view.profile.model_dump_json(by_alias=True, exclude_none=True, indent=2),
-        file_name=f"profile-{view.session_id}.json",
-        mime="application/json",
-    )

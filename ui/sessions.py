@@ -7,6 +7,7 @@ import streamlit as st
 from storage.notices import Notices
 from storage.sessions import Session
 from ui.bench import workbench
+from ui.routes import open_session
 
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
 
@@ -14,21 +15,9 @@ _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_sa
 def show() -> None:
     st.title("Crosscut")
     st.write("The DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions on the past two weeks.")
-    with st.container(horizontal=True):
-        if st.button("Start an interview", type="primary"):
-            st.query_params["session"] = workbench().runtime.start().session_id
-            st.rerun()
-        if st.button("Library"):
-            st.query_params["page"] = "library"
-            st.rerun()
+    if st.button("Start an interview", type="primary"):
+        open_session(workbench().runtime.start().session_id)
     _list_sessions()
-
-
-def offer_way_back() -> None:
-    """From a page of the therapist's, never from the patient's."""
-    if st.button("All sessions", type="tertiary", icon=":material/arrow_back:"):
-        st.query_params.clear()
-        st.rerun()
 
 
 def _list_sessions() -> None:
@@ -48,10 +37,6 @@ def _row(session: Session, notice: str | None) -> None:
     begun.write(session.created_at.astimezone().strftime("%d %b %Y, %H:%M"))
     mark = {"stop": ":red-badge[stop]", "flag": ":orange-badge[flag]"}.get(notice or "", "")
     state.write(f"{_STATUS[session.status]}, {session.items_completed} of 23 items {mark}")
-    with ways.container(horizontal=True):
+    with ways:
         if st.button("Open", key=f"open-{session.id}"):
-            st.query_params["session"] = session.id
-            st.rerun()
-        if st.button("Review", key=f"review-{session.id}"):
-            st.query_params["review"] = session.id
-            st.rerun()
+            open_session(session.id)
