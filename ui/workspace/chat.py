@@ -6,21 +6,17 @@ import streamlit as st
 
 from graph.view import View
 from ui.workspace.findings import PAUSED
-from ui.workspace.markup import draw
-from ui.workspace.risk import offer_stop, show_acknowledgement, show_banner, show_risks
+from ui.workspace.markup import draw, scroll_to
+from ui.workspace.risk import show_banner, show_risks
 from ui.workspace.scores import open_list, scores
-from ui.workspace.transcript import transcript
+from ui.workspace.transcript import Marks, fresh_line, transcript
 
 _HEIGHT = 620
-_SCROLL = "<script>document.getElementById('turn-{turn}')?.scrollIntoView({{block: 'center'}})</script>"
 
 
 def show(view: View) -> None:
     show_banner(view)
     show_risks(view)
-    show_acknowledgement(view)
-    with st.container(horizontal=True, key="acts"):
-        offer_stop(view)
     said, found = st.columns([3, 2], gap="medium")
     with said:
         _show_transcript(view)
@@ -31,9 +27,9 @@ def show(view: View) -> None:
 def _show_transcript(view: View) -> None:
     chosen = _chosen_turn(view)
     with st.container(height=_HEIGHT, key="transcript", autoscroll=chosen is None, border=True):
-        draw(transcript(view, chosen=chosen, seen=_seen(view)))
+        draw(transcript(view, Marks(chosen, fresh_line(view, _seen(view)))))
     if chosen is not None:
-        st.html(_SCROLL.format(turn=chosen), unsafe_allow_javascript=True)  # a number, nothing else
+        scroll_to(f"turn-{chosen}")
 
 
 def _chosen_turn(view: View) -> int | None:

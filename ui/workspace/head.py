@@ -12,6 +12,7 @@ from ui.bench import workbench
 from ui.routes import open_home
 from ui.workspace.findings import flag_names
 from ui.workspace.markup import address, badge, draw, linked, text
+from ui.workspace.risk import offer_stop
 
 _STATUS = {
     SessionStatus.ACTIVE: ("in progress", ""),
@@ -22,8 +23,10 @@ _SHORT = 8
 
 
 def show_head(view: View) -> None:
-    if st.button("All sessions", type="tertiary", icon=":material/arrow_back:"):
-        open_home()
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        if st.button("All sessions", type="tertiary", icon=":material/arrow_back:"):
+            open_home()
+        offer_stop(view)
     session = workbench().runtime.sessions.get(view.session_id)
     draw(f"<h1>{text(_name(session))}</h1>{''.join(_badges(view, session))}{_progress(view)}", "cc-head")
 
@@ -50,4 +53,6 @@ def _progress(view: View) -> str:
     begun = view.lines[0].at.astimezone() if view.lines else None
     when = f" · begun {begun:%d %b %Y, %H:%M}" if begun else ""
     bar = f'<span class="cc-bar"><span style="width:{width}%"></span></span>'
-    return f'<div class="cc-progress"><span class="soft">{view.items_completed} of {total} items{when}</span>{bar}</div>'
+    return (
+        f'<div class="cc-progress"><span class="soft">{view.items_completed} of {total} items{when}</span>{bar}</div>'
+    )

@@ -11,7 +11,16 @@ from importlib.resources import files
 
 import streamlit as st
 
-_CONTROLS = {number: None for number in (*range(9), 11, 12, *range(14, 32), 127)}
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
+
+_SCROLL = """(() => {{
+  const found = document.getElementById("{identifier}");
+  let box = found?.parentElement;
+  while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
+  if (!found || !box) return;
+  const offset = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  box.scrollTop += offset - (box.clientHeight - found.clientHeight) / 2;
+}})()"""
 
 
 def text(value: object) -> str:
@@ -40,6 +49,11 @@ def address(session_id: str, tab: str, turn: int | None = None) -> str:
 def linked(shown: str, href: str, kind: str = "") -> str:
     """`shown` is HTML already."""
     return f'<a class="{kind}" href="{text(href)}">{shown}</a>'
+
+
+def scroll_to(identifier: str) -> None:
+    """Scroll the box that something of ours is in, not the page around it. `identifier` is a name of ours."""
+    st.html(f"<script>{_SCROLL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
 
 
 @cache

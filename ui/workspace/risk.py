@@ -27,13 +27,22 @@ def show_banner(view: View) -> None:
 
 
 def show_risks(view: View) -> None:
+    """What was raised, and beside it the form while somebody is yet to look at it."""
+    notices = Notices(workbench().database)
+    of_session = notices.of_session(view.session_id)
     flags = flag_names(view.profile.risk_flags)
-    if not flags and not view.risks:
-        st.caption("No risk flag is set.")
+    if not flags and not view.risks and not of_session:
+        draw('<p class="soft">No risk flag is set.</p>')
         return
     rows = "".join(_risk(view, turn, record) for turn, record in sorted(view.risks.items(), reverse=True))
     with st.container(border=True, key="risks"):
-        draw(f"<h3>Risk: {text(', '.join(flags) or 'marked turns')}</h3>{rows}")
+        is_open = any(notice.acknowledged_at is None for notice in of_session)
+        raised, seen = st.columns([3, 2], gap="medium") if is_open else (st.container(), None)
+        with raised:
+            draw(f"<h3>Risk: {text(', '.join(flags) or 'marked turns')}</h3>{rows}{_acknowledged(of_session)}")
+        if seen:
+            with seen:
+                _form(notices, view.session_id)
 
 
 def _risk(view: View, turn: int, record: RiskRecord) -> str:
@@ -42,7 +51,8 @@ def _risk(view: View, turn: int, record: RiskRecord) -> str:
     turn_link = linked(f"turn {turn}", address(view.session_id, "chat", turn))
     told = f'<span class="soft">rule {text(record.rule)}{degraded}</span>'
     words = f"“{_excerpt(said, record)}”" if said.strip() else "stopped by hand" if record.rule == "clinician" else ""
-    return f'<div class="cc-risk">{badge(record.level, record.level)}<div>{turn_link} · {told}<div>{words}</div></div></div>'
+    body = f"<div>{turn_link} · {told}<div>{words}</div></div>"
+    return f'<div class="cc-risk">{badge(record.level, record.level)}{body}</div>'
 
 
 def _excerpt(said: str, record: RiskRecord) -> str:
@@ -52,20 +62,10 @@ def _excerpt(said: str, record: RiskRecord) -> str:
     return " … ".join(f'<mark class="{record.level}">{text(said[s.start : s.end])}</mark>' for s in record.spans)
 
 
-def show_acknowledgement(view: View) -> None:
-    """The form while something is open; afterwards who has seen to it, and what was noted."""
-    notices = Notices(workbench().database)
-    of_session = notices.of_session(view.session_id)
-    if any(notice.acknowledged_at is None for notice in of_session):
-        _form(notices, view.session_id)
-    _show_acknowledged(of_session)
-
-
 def _form(notices: Notices, session_id: str) -> None:
-    with st.form("acknowledge"):
-        st.markdown("**This session waits for somebody to have looked at it.**")
+    with st.form("acknowledge", border=False):
         note = st.text_area("Note", key="acknowledge-note", help="Encrypted; kept with the acknowledgement.", height=80)
-        if st.form_submit_button("Acknowledge", type="primary"):
+        if st.form_submit_button("Acknowledge", type="primary", help="Says that you have looked at this."):
             try:
                 notices.acknowledge(session_id, by="therapist", note=note)
             except NotFoundError:
@@ -74,13 +74,15 @@ def _form(notices: Notices, session_id: str) -> None:
             st.rerun()
 
 
-def _show_acknowledged(notices: list[Notice]) -> None:
-    """One line an act: it closes all notices that are open at that moment."""
+def _acknowledged(notices: list[Notice]) -> str:
+    """A line an act: it closes all notices that are open at that moment."""
     acts = dict.fromkeys((n.acknowledged_at, n.acknowledged_by, n.note) for n in notices if n.acknowledged_at)
-    for at, by, note in acts:
-        when = f"{at.astimezone():%d %b, %H:%M}" if at else ""
-        said = f': <span class="text">{text(note)}</span>' if note else ""
-        draw(f'<p class="soft">Acknowledged by {text(by)}, {when}{said}</p>')
+    return "".join(
+        f'<p class="soft">Acknowledged by {text(by)}, {at.astimezone():%d %b, %H:%M}'
+        f"{f': {text(note)}' if note else ''}</p>"
+        for at, by, note in acts
+        if at
+    )
 
 
 def offer_stop(view: View) -> None:

@@ -20,7 +20,8 @@ def scores(view: View, notes: Mapping[str, str]) -> str:
 def _domain(view: View, row: DomainRow, notes: Mapping[str, str]) -> str:
     items = "".join(_item(view, item, notes.get(item.id, "")) for item in row.domain.items)
     mark = badge("further inquiry", "flag") if row.responses and row.reached else ""
-    return f'<section class="cc-domain"><h3>{text(row.name)} {mark}<span class="soft">{_far(row)}</span></h3>{items}</section>'
+    head = f'<h3>{text(row.name)} {mark}<span class="soft">{_far(row)}</span></h3>'
+    return f'<section class="cc-domain">{head}{items}</section>'
 
 
 def _far(row: DomainRow) -> str:

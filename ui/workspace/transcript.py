@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from agents.risk import Span
@@ -16,20 +17,34 @@ _ASIDES = {"aside": "not an answer", "follow_up": "follow-up", "pause": "pause",
 _WORD_MILLISECONDS = 45
 
 
-def transcript(view: View, *, chosen: int | None = None, seen: int | None = None, notes: dict[int, str] | None = None) -> str:
-    """`chosen` is a turn to mark; what came after the turn `seen` appears word by word; `notes` are HTML by turn."""
+@dataclass(frozen=True)
+class Marks:
+    """What is drawn into a transcript: a turn that was chosen, the line that has just come, and HTML by turn."""
+
+    chosen: int | None = None
+    fresh: Line | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
+
+
+def transcript(view: View, marks: Marks | None = None) -> str:
     turns = groupby(view.lines, key=lambda line: line.turn)
-    newest = view.lines[-1] if view.lines else None
-    fresh = newest if newest and seen is not None and newest.turn > seen and newest.role == "interviewer" else None
-    drawn = (_turn(n, [*lines], view.risks.get(n), n == chosen, fresh, (notes or {}).get(n, "")) for n, lines in turns)
+    drawn = (_turn(number, [*lines], view.risks.get(number), marks or Marks()) for number, lines in turns)
     return f'<ol class="cc-turns">{"".join(drawn)}</ol>'
 
 
-def _turn(number: int, lines: list[Line], risk: RiskRecord | None, is_chosen: bool, fresh: Line | None, note: str) -> str:
+def fresh_line(view: View, seen: int) -> Line | None:
+    """The newest question, when it came after the turn that was seen."""
+    newest = view.lines[-1] if view.lines else None
+    return newest if newest and newest.turn > seen and newest.role == "interviewer" else None
+
+
+def _turn(number: int, lines: list[Line], risk: RiskRecord | None, marks: Marks) -> str:
+    is_chosen = number == marks.chosen
     kinds = ["cc-turn", *([risk.level] if risk else []), *(["chosen"] if is_chosen else [])]
     current = ' aria-current="true"' if is_chosen else ""
-    said = "".join(_said(line, risk, fresh=line is fresh) for line in lines)
+    said = "".join(_said(line, risk, fresh=line is marks.fresh) for line in lines)
     head = f'<div class="soft">{" · ".join(_head(number, lines))}</div>'
+    note = marks.notes.get(number, "")
     return f'<li id="turn-{number}" class="{" ".join(kinds)}"{current}>{head}{said}{note}</li>'
 
 
