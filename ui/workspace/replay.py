@@ -96,7 +96,8 @@ def _row(one: Checkpoint, *, is_chosen: bool) -> str:
         text(f"{one.at.astimezone():%H:%M:%S}"),
     )
     kind = ' class="chosen" aria-selected="true"' if is_chosen else ""
-    return f"<tr id="checkpoint-{one.number}"{kind}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    shown = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr id="checkpoint-{one.number}"{kind}>{shown}</tr>'
 
 
 def _show_state(view: View) -> None:
