@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from langgraph.graph.state import CompiledStateGraph
 
+from agents.escalation import Escalation
 from agents.risk import RiskVerdict, Span
 from agents.risk.checker import MessageToCheck
 from errors import (
@@ -39,7 +40,7 @@ from instruments.profile import RiskFlags, SessionStatus
 from storage.database import Connection, Database
 from storage.deletion import delete_session
 from storage.reports import Reports
-from storage.sessions import DiagnosticMode, Session, Sessions
+from storage.sessions import Choice, DiagnosticMode, Session, Sessions
 from storage.spool import StopRecord
 from storage.turns import Turns
 
@@ -60,7 +61,11 @@ class InterviewRuntime:
         self.turns = Turns(database)
         self._threads = InterviewThreads(database, agents, versions)
         self.reports = ReportDesk(
-            Reports(database), agents.retriever, agents.diagnostician, self._stored_view, agents.record_calls
+            Reports(database),
+            agents.retriever,
+            lambda session_id: agents.of(session_id).diagnostician,
+            self._stored_view,
+            agents.record_calls,
         )
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
@@ -83,9 +88,13 @@ class InterviewRuntime:
         seed: int | None = None,
         origin: Literal["patient", "batch"] = "patient",
         lifetime: timedelta | None = None,
+        owner: str | None = None,
+        choice: Choice = Choice(),  # noqa: B008  # frozen
     ) -> View:
         self._drain()
-        session = self.sessions.create(mode=mode, persona=persona, origin=origin, lifetime=lifetime)
+        session = self.sessions.create(
+            mode=mode, persona=persona, origin=origin, lifetime=lifetime, owner=owner, choice=choice
+        )
         return self._executor.submit(self._start, session, seed).result()
 
     def submit(
@@ -115,8 +124,12 @@ class InterviewRuntime:
             return self._view(self.sessions.get(session_id))
         except ServiceError:
             if any(record.session_id == session_id for record in self._desk.spool.pending()):
-                raise UnrecordedStop(self._agents.script) from None
+                raise UnrecordedStop(self._agents.of(session_id).script) from None
             raise
+
+    def words(self, session_id: str) -> Escalation:
+        """The safety script and the help line that this session's patient gets."""
+        return self._desk.words(session_id)
 
     def _view(self, session: Session) -> View:
         state, waits = self._threads.load(session.id)
@@ -221,7 +234,7 @@ class InterviewRuntime:
                 self._desk.keep(message, verdict)
             except StorageError as second:
                 log.critical("nor could it be spooled: %s", type(second).__name__)
-            raise UnrecordedStop(self._agents.script) from None
+            raise UnrecordedStop(self._agents.of(message.session_id).script) from None
 
     def _stopped(self, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection) -> InterviewState:
         """Through the graph where the message answers the turn that is waited for, else directly."""
@@ -249,7 +262,7 @@ class InterviewRuntime:
         self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
     ) -> InterviewState:
         self._desk.record(message, verdict)
-        update = stop_update(state, message, verdict, self._agents.script)
+        update = stop_update(state, message, verdict, self._agents.of(message.session_id).script)
         return self._threads.written(message.session_id, update, "SAFETY_STOP", lock)
 
     def _drain(self) -> None:
