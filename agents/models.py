@@ -71,6 +71,10 @@ class ModelFactory:
         if role not in self._settings.models:
             raise SettingsError(f"{role!r} is not a model role: choose one of {', '.join(self._settings.models)}.")
         model = self._settings.models[role]
+        return self.named(model)
+
+    def named(self, model: str) -> ChatClient | None:
+        """The client of any model, or None for the embedded rules."""
         return None if model == RULES else self._client(model)
 
     def close(self) -> None:

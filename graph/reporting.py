@@ -66,12 +66,13 @@ class Report(Wire):
 
 @dataclass(frozen=True)
 class ReportDesk:
-    """`view` gives a session as it stands; `record_calls` accounts for the model's calls; `basis` gathers what a
-    revision was made from, to be kept with it."""
+    """`view` gives a session as it stands, `diagnostician` who forms its impressions; `record_calls` accounts for the
+    model's calls; `basis` gathers what a revision was made from, to be kept with it.
+    """
 
     reports: Reports
     retriever: Retriever
-    diagnostician: Agent[Diagnose, Diagnosis]
+    diagnostician: Callable[[str], Agent[Diagnose, Diagnosis]]
     view: Callable[[str], View]
     record_calls: Callable[[str, int, str, AgentResult[Any]], None]
     corrections: Corrections
@@ -163,7 +164,7 @@ class ReportDesk:
         passages = self._passages(call)
         _refuse_unfinished(self.view(view.session_id))  # stopped while passages were looked up: no engine is asked
         on_stage("diagnose")
-        made = self.diagnostician.run(_with_passages(call, passages))
+        made = self.diagnostician(view.session_id).run(_with_passages(call, passages))
         self.record_calls(view.session_id, view.turn, "diagnostician", made)
         on_stage("write")
         engines = {**_engines(view), "diagnostician": _engine(made.engine, made.model)}

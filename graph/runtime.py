@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from langgraph.graph.state import CompiledStateGraph
 
+from agents.escalation import Escalation
 from agents.risk import RiskVerdict, Span
 from agents.risk.checker import MessageToCheck
 from errors import (
@@ -41,7 +42,7 @@ from storage.corrections import Corrections
 from storage.database import Connection, Database
 from storage.deletion import delete_session
 from storage.reports import Reports
-from storage.sessions import DiagnosticMode, Session, Sessions
+from storage.sessions import Choice, DiagnosticMode, Session, Sessions
 from storage.spool import StopRecord
 from storage.turns import Turns
 
@@ -64,7 +65,7 @@ class InterviewRuntime:
         self.reports = ReportDesk(
             Reports(database),
             agents.retriever,
-            agents.diagnostician,
+            lambda session_id: agents.of(session_id).diagnostician,
             self._stored_view,
             agents.record_calls,
             Corrections(database),
@@ -91,9 +92,13 @@ class InterviewRuntime:
         seed: int | None = None,
         origin: Literal["patient", "batch"] = "patient",
         lifetime: timedelta | None = None,
+        owner: str | None = None,
+        choice: Choice = Choice(),  # noqa: B008  # frozen
     ) -> View:
         self._drain()
-        session = self.sessions.create(mode=mode, persona=persona, origin=origin, lifetime=lifetime)
+        session = self.sessions.create(
+            mode=mode, persona=persona, origin=origin, lifetime=lifetime, owner=owner, choice=choice
+        )
         return self._executor.submit(self._start, session, seed).result()
 
     def submit(
@@ -123,7 +128,7 @@ class InterviewRuntime:
             return self._view(self.sessions.get(session_id))
         except ServiceError:
             if any(record.session_id == session_id for record in self._desk.spool.pending()):
-                raise UnrecordedStop(self._agents.script) from None
+                raise UnrecordedStop(self._agents.of(session_id).script) from None
             raise
 
     def watch(self, session_id: str) -> View:
@@ -132,6 +137,10 @@ class InterviewRuntime:
             return self.view(session_id)
         except TurnInProgress:
             return self._stored_view(session_id)
+
+    def words(self, session_id: str) -> Escalation:
+        """The safety script and the help line that this session's patient gets."""
+        return self._desk.words(session_id)
 
     def _view(self, session: Session) -> View:
         state, waits = self._threads.load(session.id)
@@ -236,7 +245,7 @@ class InterviewRuntime:
                 self._desk.keep(message, verdict)
             except StorageError as second:
                 log.critical("nor could it be spooled: %s", type(second).__name__)
-            raise UnrecordedStop(self._agents.script) from None
+            raise UnrecordedStop(self._agents.of(message.session_id).script) from None
 
     def _stopped(self, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection) -> InterviewState:
         """Through the graph where the message answers the turn that is waited for, else directly."""
@@ -264,7 +273,7 @@ class InterviewRuntime:
         self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
     ) -> InterviewState:
         self._desk.record(message, verdict)
-        update = stop_update(state, message, verdict, self._agents.script)
+        update = stop_update(state, message, verdict, self._agents.of(message.session_id).script)
         return self._threads.written(message.session_id, update, "SAFETY_STOP", lock)
 
     def _drain(self) -> None:

@@ -7,7 +7,7 @@ checkpoint); it asks whether the graph waits for a message that the ledger alrea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,8 @@ class Versions:
     model: str
     prompt: str
     provenance: Provenance
+    driven_by: Callable[[str], str] = str
+    """The same as `model` for a session with a model of its own."""
 
 
 class InterviewThreads:
@@ -123,7 +125,7 @@ class InterviewThreads:
     def _first_state(self, session: Session, seed: int | None) -> dict[str, Any]:
         meta = SessionMeta(
             session_id=session.id,
-            model_version=self.versions.model,
+            model_version=self.versions.driven_by(session.model) if session.model else self.versions.model,
             prompt_version=self.versions.prompt,
             synthetic_persona_id=session.persona,
         )

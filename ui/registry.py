@@ -16,7 +16,7 @@ ROLES: tuple[Role, ...] = ("therapist", "researcher", "admin")
 
 @dataclass(frozen=True)
 class Page:
-    """`name` is its path in the address; the home page has none. `module` has a function `show()` that draws it."""
+    """`name` is its path in the address. `module` has a function `show()` that draws it."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class Page:
         import_module(self.module).show()
 
 
-HOME = Page("", "Sessions", ":material/forum:", "ui.sessions")
+HOME = Page("sessions", "Sessions", ":material/forum:", "ui.sessions")
 PAGES: tuple[Page, ...] = (
     HOME,
     Page("library", "Library", ":material/menu_book:", "ui.library"),
