@@ -7,11 +7,13 @@ from storage.database import Database
 
 
 def pulse(database: Database, session_id: str) -> str:
-    """A mark that is another one as soon as a turn, flag or notice of the session is."""
+    """A mark that is another one as soon as a turn, flag, notice, correction or label of the session is."""
     row = database.one(
         """
         SELECT concat_ws('/', extract(epoch FROM s.updated_at), s.status, s.next_turn, s.flags,
             (SELECT count(*) FROM notices WHERE session_id = s.id),
+            (SELECT count(*) FROM corrections WHERE session_id = s.id),
+            (SELECT count(*) FROM labels WHERE session_id = s.id),
             (SELECT count(*) FROM notices WHERE session_id = s.id AND acknowledged_at IS NULL)) AS mark
         FROM sessions s WHERE id = %s
         """,

@@ -7,6 +7,7 @@ import streamlit as st
 from graph.view import View
 from instruments.level1 import level1
 from instruments.profile import SessionStatus
+from storage.clients import ClientLabels
 from storage.sessions import Session
 from ui.bench import workbench
 from ui.routes import open_home
@@ -32,7 +33,9 @@ def show_head(view: View) -> None:
 
 
 def _name(session: Session) -> str:
-    return f"Session {session.id[:_SHORT]}"
+    """The therapist's own name for the client, where there is one."""
+    short = f"Session {session.id[:_SHORT]}"
+    return ClientLabels(workbench().database).of([session.id]).get(session.id, short)
 
 
 def _badges(view: View, session: Session) -> list[str]:

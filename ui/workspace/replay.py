@@ -5,7 +5,6 @@ Nothing here touches the session itself. Another way is always taken on a copy.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import streamlit as st
@@ -24,6 +23,7 @@ from ui.workspace.findings import flag_names
 from ui.workspace.markup import address, badge, draw, linked, scroll_to, text
 from ui.workspace.scores import scores
 from ui.workspace.transcript import transcript
+from ui.workspace.work import awaited, workers
 
 _HEIGHT = 460
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
@@ -149,26 +149,17 @@ def _offer_fork(session_id: str, view: View, chosen: Checkpoint) -> None:
 
 def _fork(session_id: str, chosen: Checkpoint, answer: str) -> None:
     """In another thread: a closed tab must not leave a copy that has got half of its answers."""
-    forking = _forkers().submit(_replay().fork, session_id, str(chosen.number), answer)
-    with st.spinner("Replaying the conversation on a copy …"):
-        error = forking.exception()
-    if error is None:
-        _say_what_became(forking.result())
-    elif isinstance(error, CrosscutError):
+    forking = workers().submit(_replay().fork, session_id, str(chosen.number), answer)
+    try:
+        _say_what_became(awaited(forking, "Replaying the conversation on a copy …"))
+    except CrosscutError as error:
         st.error(str(error))
-    else:
-        raise error
 
 
 def _say_what_became(fork: Fork) -> None:
     filled = f", {fork.filled_in} times “nothing to add” to follow-ups that were never asked" if fork.filled_in else ""
     waits = f" It waits for an answer to {item_id(fork.waits_for_item)}." if fork.waits_for_item else ""
     st.success(f"A copy took the other way: {fork.replayed} later answers were replayed{filled}.{waits}")
-
-
-@st.cache_resource
-def _forkers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(2, thread_name_prefix="fork")
 
 
 def _show_forks(session_id: str, checkpoints: list[Checkpoint]) -> None:

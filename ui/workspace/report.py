@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
@@ -25,6 +24,7 @@ from ui.workspace.chart import domain_chart
 from ui.workspace.findings import turn_of
 from ui.workspace.markup import address, draw, text
 from ui.workspace.prose import as_html
+from ui.workspace.work import workers
 
 MODES: tuple[DiagnosticMode, ...] = get_args(DiagnosticMode)
 _CHART_ABOVE = "Symptom Domain Table"
@@ -130,7 +130,7 @@ def _dated(report: Report) -> str:
 def _written(write: Callable[..., Report]) -> Report:
     """Shows the stages. The work is done in another thread, so that a closed tab does not undo it."""
     stages: SimpleQueue[str | None] = SimpleQueue()
-    writing = _writers().submit(write, on_stage=stages.put)
+    writing = workers().submit(write, on_stage=stages.put)
     writing.add_done_callback(lambda _: stages.put(None))
     with st.status("Writing the report …", expanded=True) as status:
         for stage in iter(stages.get, None):
@@ -144,18 +144,13 @@ def _written(write: Callable[..., Report]) -> Report:
     return writing.result()
 
 
-@st.cache_resource
-def _writers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(4, thread_name_prefix="report")
-
-
 # ---- the report itself ----
 
 
 def _show_report(report: Report, view: View, *, reveal: bool) -> None:
     if any(passage.is_illustrative for passage in report.passages):
         st.info(f"Passages are cited from the {ILLUSTRATIVE}.")
-    if getattr(report, "corrections", ()):
+    if report.corrections:
         draw(_corrected(report))
     draw(_LEGEND)
     with st.container(key="report"):

@@ -13,6 +13,7 @@ from ui.bench import workbench
 from ui.workspace.findings import flag_names
 from ui.workspace.markup import address, badge, draw, linked, text
 from ui.workspace.transcript import marked
+from ui.workspace.who import who
 
 _ELLIPSIS_FROM = 400
 
@@ -67,7 +68,7 @@ def _form(notices: Notices, session_id: str) -> None:
         note = st.text_area("Note", key="acknowledge-note", help="Encrypted; kept with the acknowledgement.", height=80)
         if st.form_submit_button("Acknowledge", type="primary", help="Says that you have looked at this."):
             try:
-                notices.acknowledge(session_id, by="therapist", note=note)
+                notices.acknowledge(session_id, by=who(), note=note)
             except NotFoundError:
                 st.info("Somebody else has acknowledged this meanwhile.")
                 return

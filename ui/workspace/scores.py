@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from agents.report.domains import DomainRow, domain_rows
 from graph.view import View
@@ -29,7 +29,7 @@ def _far(row: DomainRow) -> str:
     if not done:
         return f"0 of {total}"
     unclear = ", unclear" if row.undetermined else ""
-    return f"{done} of {total} · highest {row.highest}{unclear} · from {row.domain.threshold}"
+    return f"{done} of {total} · highest {row.highest}{unclear} · threshold {row.domain.threshold}"
 
 
 def _item(view: View, item: Item, note: str) -> str:
@@ -61,9 +61,10 @@ def _opinion(view: View, item: int) -> str:
     return badge(f"second opinion: the rules say {rules}", "flag") if rules is not None else ""
 
 
-def open_list(view: View) -> str:
-    """What is to be clarified in person, each item leading to where it was spoken of."""
-    return "".join(f'<li class="cc-open">{_open(view, identifier)}</li>' for identifier in open_items(view))
+def open_list(view: View, settled: Collection[str] = ()) -> str:
+    """What is to be clarified in person, each item leading to where it was spoken of; not what a person has decided."""
+    left = [identifier for identifier in open_items(view) if identifier not in settled]
+    return "".join(f'<li class="cc-open">{_open(view, identifier)}</li>' for identifier in left)
 
 
 def _open(view: View, identifier: str) -> str:
