@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from graph.state import Line, ScoreRecord
 from graph.view import View
 from instruments.level1 import item_id, item_number
@@ -54,10 +56,10 @@ def disagreement(record: ScoreRecord) -> int | None:
     return opinion.score if opinion and opinion.disagrees else None
 
 
-def turn_of(quote: str, lines: tuple[Line, ...], item: int = 0) -> int | None:
-    """The turn in which the patient said this: about `item` first, else wherever it was said."""
+def turn_of(quote: str, lines: tuple[Line, ...], items: Collection[int] = ()) -> int | None:
+    """The turn in which the patient said this: about these items first, else wherever it was said."""
     said = [line for line in lines if line.role == "patient" and quote and quote in line.text]
-    about = [line for line in said if item and line.item == item]
+    about = [line for line in said if line.item in items]
     return (about or said)[0].turn if said else None
 
 

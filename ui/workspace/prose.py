@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ui.workspace.markup import linked, text
 
-Where = Callable[[str], str | None]
-"""The address of the turn in which something was said, if there is one."""
+Where = Callable[[str, str], str | None]
+"""The address of the turn in which something was said, if there is one; in a table also what its row begins with."""
 
 _TAG = re.compile(r"<(/?)(sym|quote|med)>")
 _BLOCKS = {
@@ -27,24 +27,30 @@ _INLINE = {"strong": "b", "em": "i"}
 
 
 def as_html(markdown: str, where: Where) -> str:
-    drawn, head, column = [], list[str](), 0
+    drawn, head, column, beside = [], list[str](), 0, ""
     tokens = _parser().parse(markdown)
     for at, token in enumerate(tokens):
         kind, _, side = token.type.rpartition("_")
         if token.type == "inline":
-            inside = _inline(token.children or [], where)
+            inside = _inline(token.children or [], partial(_asked, where, beside))
             if tokens[at - 1].type == "th_open":
-                head.append(inside)
+                head.append(token.content)
+            elif column == 1:
+                beside = _TAG.sub("", token.content)
             drawn.append(inside or "—")
         elif kind == "td" and side == "open":
             drawn.append(_cell(head, column))
             column += 1
         elif kind in _BLOCKS and not token.hidden:
-            column = 0 if kind == "tr" else column
+            column, beside = (0, "") if kind == "tr" else (column, beside)
             drawn.append(f"<{'/' if side == 'close' else ''}{_BLOCKS[kind]}>")
         elif token.content:  # code, HTML: nothing that our reports have
             drawn.append(f"<p>{text(token.content)}</p>")
     return "".join(drawn)
+
+
+def _asked(where: Where, beside: str, said: str) -> str | None:
+    return where(said, beside)
 
 
 def _cell(head: Sequence[str], column: int) -> str:
@@ -53,7 +59,7 @@ def _cell(head: Sequence[str], column: int) -> str:
     return f'<td data-head="{text(head[column])}">' if named else "<td>"
 
 
-def _inline(tokens: Sequence[Token], where: Where) -> str:
+def _inline(tokens: Sequence[Token], where: Callable[[str], str | None]) -> str:
     drawn: list[str] = []
     quote: list[str] | None = None
     for token in tokens:
@@ -71,7 +77,7 @@ def _inline(tokens: Sequence[Token], where: Where) -> str:
     return "".join(drawn)
 
 
-def _quote(said: str, where: Where) -> str:
+def _quote(said: str, where: Callable[[str], str | None]) -> str:
     shown, href = f"“{text(said)}”", where(said)
     return linked(shown, href, "quote") if href else f'<span class="quote">{shown}</span>'
 

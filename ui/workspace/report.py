@@ -169,9 +169,14 @@ def _show_section(section: ReportSection, report: Report, view: View) -> None:
     draw(as_html(section.markdown, partial(_address, view)), "cc-report")
 
 
-def _address(view: View, said: str) -> str | None:
-    turn = turn_of(said, view.lines)
+def _address(view: View, said: str, beside: str) -> str | None:
+    """Where it was said of the item or the domain that the row is about, else wherever it was said."""
+    turn = turn_of(said, view.lines, _items(beside))
     return None if turn is None else address(view.session_id, "chat", turn)
+
+
+def _items(named: str) -> list[int]:
+    return [item.number for domain in level1().domains for item in domain.items if named in (item.id, domain.name)]
 
 
 def _corrected(report: Report) -> str:

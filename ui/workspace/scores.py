@@ -48,7 +48,7 @@ def _quotes(view: View, item: int, response: ItemResponse) -> str:
 
 def quoted(view: View, words: str, item: int = 0) -> str:
     """The patient's words, leading to the turn they are from."""
-    turn = turn_of(words, view.lines, item)
+    turn = turn_of(words, view.lines, [item])
     shown = f"“{text(words)}”"
     if turn is None:
         return f'<span class="quote">{shown}</span>'
