@@ -66,7 +66,7 @@ class InterviewRuntime:
             Reports(database),
             agents.retriever,
             lambda session_id: agents.of(session_id).diagnostician,
-            self._stored_view,
+            self.stored,
             agents.record_calls,
             Corrections(database),
             BasisDesk(database, versions.provenance).of,
@@ -141,6 +141,10 @@ class InterviewRuntime:
     def words(self, session_id: str) -> Escalation:
         """The safety script and the help line that this session's patient gets."""
         return self._desk.words(session_id)
+
+    def stored(self, session_id: str) -> View:
+        """The session as its last checkpoint has it, perhaps within a turn: for whoever only watches."""
+        return view_of(self._threads.unbroken(self.sessions.get(session_id)))
 
     def _view(self, session: Session) -> View:
         state, waits = self._threads.load(session.id)
@@ -221,10 +225,6 @@ class InterviewRuntime:
             self.reports.newest(session_id)
         except Exception as error:  # the sweep, or whoever opens the session, will try again
             logging.getLogger("crosscut.report").error("a report was not written: %s", type(error).__name__)
-
-    def _stored_view(self, session_id: str) -> View:
-        """The session as its last checkpoint has it, without taking anything up."""
-        return view_of(self._threads.unbroken(self.sessions.get(session_id)))
 
     def _read(self, message: ReceivedMessage, item: int) -> RiskVerdict:
         return self._agents.risk.read(MessageToCheck(text=message.text, item=item, message_id=message.message_id))

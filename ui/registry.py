@@ -5,7 +5,6 @@ A page's module is loaded when the page is opened, and never on the way to a pat
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
@@ -32,9 +31,5 @@ HOME = Page("sessions", "Sessions", ":material/forum:", "ui.sessions")
 PAGES: tuple[Page, ...] = (
     HOME,
     Page("library", "Library", ":material/menu_book:", "ui.library"),
+    Page("health", "Settings and health", ":material/monitor_heart:", "ui.health"),
 )
-
-
-def pages_for(roles: Collection[Role]) -> list[Page]:
-    """What somebody with these roles may open."""
-    return [page for page in PAGES if page.roles & set(roles)]
