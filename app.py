@@ -4,18 +4,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import home, interview, library, review
+from ui import routes
 from ui.guard import guarded
 
 # A file of ours: an emoji or a named icon here would be fetched from somebody else's server.
-st.set_page_config(page_title="Crosscut", page_icon=str(Path(__file__).parent / "ui" / "icon.png"), layout="centered")
+_ICON = str(Path(__file__).parent / "ui" / "icon.png")
 
+token = routes.patient_token()
+st.set_page_config(page_title="Crosscut", page_icon=_ICON, layout="centered" if token is not None else "wide")
 with guarded():
-    if session := st.query_params.get("session"):
-        interview.show(session)
-    elif session := st.query_params.get("review"):
-        review.show(session)
-    elif st.query_params.get("page") == "library":
-        library.show()
+    if token is not None:
+        routes.show_patient(token)
     else:
-        home.show()
+        routes.show_workbench()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import os
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from errors import SettingsError
 
-OWN_PREFIXES = ("CROSSCUT_", "GATEWAY_", "MODEL_")
+OWN_PREFIXES = ("CROSSCUT_", "GATEWAY_", "MODEL_", "OIDC_")
 RULES = "rules"
 EMBEDDING_MODEL = "openai/text-embedding-3-small"
 
@@ -49,6 +50,17 @@ def _bare_address(value: HttpUrl | None) -> HttpUrl | None:
     return value
 
 
+def _model_ids(value: str) -> str:
+    for model in listed(value):
+        _model_id(model)
+    return value
+
+
+def listed(value: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(filter(None, (part.strip() for part in value.split(","))))
+
+
 ModelId = Annotated[str, AfterValidator(_model_id)]
 
 
@@ -81,8 +93,18 @@ class Settings(BaseSettings):
     model_risk: ModelId = RULES
     model_diagnostician: ModelId = RULES
     model_embedding: ModelId | None = None
+    model_choices: Annotated[str, AfterValidator(_model_ids)] = ""
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
+
+    oidc_discovery_url: HttpUrl | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: SecretStr | None = None
+    oidc_cookie_secret: SecretStr | None = Field(None, min_length=32)
+    oidc_role_claim: str | None = None
+    oidc_therapists: str = ""
+    oidc_researchers: str = ""
+    oidc_admins: str = ""
 
     grobid_url: Annotated[HttpUrl | None, AfterValidator(_bare_address)] = None
 
@@ -105,6 +127,21 @@ class Settings(BaseSettings):
     def address(self) -> str:
         """Where people reach the page."""
         return self.crosscut_address or f"http://{self.crosscut_host}:{self.crosscut_port}"
+
+    @property
+    def has_login(self) -> bool:
+        return self.oidc_discovery_url is not None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine can reach the page."""
+        return is_loopback(self.crosscut_host)
+
+    @property
+    def offered_models(self) -> tuple[str, ...]:
+        """What a session can be started with instead of the models by role."""
+        chosen = (RULES, *listed(self.model_choices), self.model_interviewer, self.model_scorer)
+        return tuple(dict.fromkeys(chosen))
 
     @property
     def embedding(self) -> str:
@@ -132,7 +169,15 @@ def load_settings(env_file: Path | None = Path(".env"), **overrides: Any) -> Set
         raise SettingsError("\n".join(_explain(e["loc"], e["type"], e["msg"]) for e in error.errors())) from None
     _refuse_model_without_key(settings)
     _refuse_part_of_s3(settings)
+    _refuse_part_of_login(settings)
     return settings
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _refuse_unknown_environment() -> None:
@@ -144,6 +189,7 @@ def _refuse_unknown_environment() -> None:
 
 def _refuse_model_without_key(settings: Settings) -> None:
     wanted = [f"MODEL_{role.upper()}" for role, model in settings.models.items() if model != RULES]
+    wanted += ["MODEL_CHOICES"] if set(listed(settings.model_choices)) - {RULES} else []
     if wanted and settings.gateway_api_key is None:
         raise SettingsError(
             f"{', '.join(wanted)} names a model but GATEWAY_API_KEY is not set: "
@@ -158,6 +204,19 @@ def _refuse_part_of_s3(settings: Settings) -> None:
         raise SettingsError(
             f"{', '.join(missing)} is not set, but other settings of the S3 store are: "
             "set all four, or none to keep files in CROSSCUT_HOME."
+        )
+
+
+def _refuse_part_of_login(settings: Settings) -> None:
+    needed = ("oidc_discovery_url", "oidc_client_id", "oidc_client_secret")
+    missing = [name.upper() for name in needed if getattr(settings, name) is None]
+    if 0 < len(missing) < len(needed):
+        raise SettingsError(f"{', '.join(missing)} is not set, but other OIDC settings are: set all three, or none.")
+    people = ("oidc_role_claim", "oidc_therapists", "oidc_researchers", "oidc_admins")
+    if not missing and not any(getattr(settings, name) for name in people):
+        raise SettingsError(
+            "with the OIDC settings as they are nobody has a role: set OIDC_ROLE_CLAIM, or list e-mail addresses in "
+            "OIDC_THERAPISTS, OIDC_RESEARCHERS or OIDC_ADMINS."
         )
 
 

@@ -97,6 +97,12 @@ def escalation(locale: str) -> Escalation:
     return known.get(_territory(locale), known[GENERIC])
 
 
+def known_locales() -> dict[str, Escalation]:
+    """Every locale there is, by its name; the text without numbers comes last."""
+    found = {entry.locale: entry for entry in _by_territory().values() if entry.locale != GENERIC}
+    return dict(sorted(found.items())) | {GENERIC: _by_territory()[GENERIC]}
+
+
 def verification_problem(locale: str, today: date) -> str | None:
     """Why the numbers of `locale` should not be relied on yet, and what to do; None when checked within a year."""
     found = escalation(locale)

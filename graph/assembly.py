@@ -7,19 +7,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agents.contract import AgentResult, Budget
+from agents.contract import Agent, AgentResult, Budget
 from agents.diagnostician import diagnostician
 from agents.escalation import escalation
-from agents.interviewer import interviewer
-from agents.models import ModelFactory
+from agents.interviewer import Draft, QuestionBrief, interviewer
+from agents.models import ChatClient, ModelFactory
 from agents.prompts import PromptLibrary
 from agents.risk.checker import RiskChecker
-from agents.scorer import scorer
+from agents.scorer import AnswerToScore, ItemScore, scorer
+from graph.casting import CHOSEN_ROLES, Casting
 from graph.checkpoints import SealedSaver
 from graph.interview import CallRecorder, InterviewAgents
+from graph.provenance import provenance_of
 from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.threads import Versions
+from instruments.tools import Diagnose, Diagnosis
 from rag.embedding import embedder
 from rag.retrieval import PassageRetriever
 from settings import Settings
@@ -29,6 +32,7 @@ from storage.database import Database
 from storage.embedded import Services, services
 from storage.library import Library
 from storage.model_calls import ModelCall, ModelCalls
+from storage.sessions import Sessions
 from storage.spool import Spool
 
 _PROMPTS = ("interviewer", "scorer", "risk", "diagnostician")
@@ -79,27 +83,54 @@ def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
     words = escalation(settings.crosscut_locale)
     spool = Spool(settings.crosscut_home, database.vault)
     spool.prepare()
-    desk = SafetyDesk(database, words, spool)
+    engines = _Engines(budget, prompts)
+    casting = Casting(Sessions(database), settings.crosscut_locale, lambda model: engines.all_by(models.named(model)))
+    desk = SafetyDesk(database, words, spool, casting.words)
     agents = InterviewAgents(
-        interviewer=interviewer(models.chat("interviewer"), budget, prompts.get("interviewer")),
-        scorer=scorer(models.chat("scorer"), budget).with_prompt(prompts.get("scorer")),
+        interviewer=engines.interviewer(models.chat("interviewer")),
+        scorer=engines.scorer(models.chat("scorer")),
         risk=RiskChecker(models.chat("risk"), budget, prompts.get("risk")),
         script=words.script,
         follow_up_threshold=settings.follow_up_threshold,
-        diagnostician=diagnostician(models.chat("diagnostician"), budget, prompts.get("diagnostician")),
+        diagnostician=engines.diagnostician(models.chat("diagnostician")),
         retriever=PassageRetriever(Library(database), embedder(settings)),
         record_calls=_recorder(ModelCalls(database)),
         record_check=desk.record,
+        cast=casting,
     )
     return InterviewRuntime(database, agents, _versions(settings, prompts), desk)
+
+
+@dataclass(frozen=True)
+class _Engines:
+    budget: Budget
+    prompts: PromptLibrary
+
+    def interviewer(self, client: ChatClient | None) -> Agent[QuestionBrief, Draft]:
+        return interviewer(client, self.budget, self.prompts.get("interviewer"))
+
+    def scorer(self, client: ChatClient | None) -> Agent[AnswerToScore, ItemScore]:
+        return scorer(client, self.budget).with_prompt(self.prompts.get("scorer"))
+
+    def diagnostician(self, client: ChatClient | None) -> Agent[Diagnose, Diagnosis]:
+        return diagnostician(client, self.budget, self.prompts.get("diagnostician"))
+
+    def all_by(self, client: ChatClient | None) -> dict[str, Any]:
+        return {role: getattr(self, role)(client) for role in CHOSEN_ROLES}
 
 
 def _versions(settings: Settings, library: PromptLibrary) -> Versions:
     prompts = [library.get(name) for name in _PROMPTS]
     return Versions(
-        model=" ".join(f"{role}={model}" for role, model in sorted(settings.models.items())),
+        model=_named(settings.models),
         prompt=" ".join(f"{p.name}@{p.version}+{p.sha256[:12]}" for p in prompts),
+        provenance=provenance_of(settings, prompts),
+        driven_by=lambda model: _named({**settings.models, **dict.fromkeys(CHOSEN_ROLES, model)}),
     )
+
+
+def _named(models: dict[str, str]) -> str:
+    return " ".join(f"{role}={model}" for role, model in sorted(models.items()))
 
 
 def _recorder(store: ModelCalls) -> CallRecorder:

@@ -15,8 +15,8 @@ and a resume runs nothing again. A pause is no other state of the session: it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -93,6 +93,12 @@ class InterviewAgents:
     retriever: Retriever = NoPassages()  # noqa: RUF009
     record_calls: CallRecorder = lambda *_: None
     record_check: CheckRecorder = lambda *_: None
+    cast: Callable[[str], Mapping[str, Any]] = lambda _: {}
+    """What takes the place of the above in a session that was started with a model or a locale of its own."""
+
+    def of(self, session_id: str) -> InterviewAgents:
+        changes = self.cast(session_id)
+        return replace(self, **changes) if changes else self
 
 
 @dataclass(frozen=True)
@@ -126,13 +132,13 @@ class InterviewNodes:
         if verdict.level == "stop":
             return Command(update=update, goto="SAFETY_STOP")
         # Rules word a question in no time; only a model is worth asking ahead.
-        ahead = after == "SCORE_ITEM" and self.agents.interviewer.llm is not None
+        ahead = after == "SCORE_ITEM" and self._cast(state).interviewer.llm is not None
         return Command(update=update, goto=[after, "DRAFT"] if ahead else after)
 
     @node()
     def score_item(self, state: InterviewState) -> Command[AfterScore]:
         cursor, threshold = state.cursor, self.agents.follow_up_threshold
-        judged = judge(state, self.agents.scorer, threshold)
+        judged = judge(state, self._cast(state).scorer, threshold)
         if judged and judged.made:
             self._account(state, "scorer", judged.made)
         first = cursor.awaiting == "answer"
@@ -191,7 +197,7 @@ class InterviewNodes:
 
     @node(runs_when=SessionStatus.TERMINATED)
     def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
-        line = _say(state, "safety_script", self.agents.script)
+        line = _say(state, "safety_script", self._cast(state).script)
         cursor = state.cursor.model_copy(update={"awaiting": "nothing"})
         return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto="__end__")
 
@@ -211,7 +217,7 @@ class InterviewNodes:
     def _asked(self, state: InterviewState) -> tuple[Asked, InterviewUpdate]:
         """The next question, and what is new about its wording."""
         asked = get_next_question(
-            GetNextQuestion(session_id=state.setup.session_id), state, words=self.agents.interviewer
+            GetNextQuestion(session_id=state.setup.session_id), state, words=self._cast(state).interviewer
         )
         if asked.made is None:
             return asked, InterviewUpdate()
@@ -219,7 +225,10 @@ class InterviewNodes:
 
     def _draft(self, state: InterviewState, item: int) -> InterviewUpdate:
         brief = QuestionBrief(item=item, seed=state.setup.seed)
-        return self._worded(state, item, self.agents.interviewer.run(brief))
+        return self._worded(state, item, self._cast(state).interviewer.run(brief))
+
+    def _cast(self, state: InterviewState) -> InterviewAgents:
+        return self.agents.of(state.setup.session_id)
 
     def _worded(self, state: InterviewState, item: int, made: AgentResult[Draft]) -> InterviewUpdate:
         self._account(state, "interviewer", made)

@@ -75,23 +75,42 @@ class _Reply:
     is_own: bool
 
 
+class History:
+    """A session's checkpoints, read once: for whoever looks at several of them."""
+
+    def __init__(self, moments: list[_Moment]) -> None:
+        self._moments = moments
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """Oldest first. A number or an id of them is what the other methods take for a checkpoint."""
+        return [moment.entry for moment in self._moments]
+
+    def view(self, checkpoint: str) -> View:
+        """What a screen would have shown then; nothing is run."""
+        return view_of(_named(self._moments, checkpoint).state)
+
+    def diff(self, before: str, after: str) -> StateDiff:
+        return diff_states(_named(self._moments, before).state, _named(self._moments, after).state)
+
+
 class Replay:
     def __init__(self, database: Database, runtime: InterviewRuntime) -> None:
         self._db = database
         self._runtime = runtime
         self._saver = SealedSaver(database)
 
+    def history(self, session_id: str) -> History:
+        return History(self._moments(session_id))
+
     def checkpoints(self, session_id: str) -> list[Checkpoint]:
-        """Oldest first. A number or an id of them is what the other methods take for a checkpoint."""
-        return [moment.entry for moment in self._moments(session_id)]
+        return self.history(session_id).checkpoints
 
     def view(self, session_id: str, checkpoint: str) -> View:
-        """What a screen would have shown then; nothing is run."""
-        return view_of(self._moment(session_id, checkpoint).state)
+        return self.history(session_id).view(checkpoint)
 
     def diff(self, session_id: str, before: str, after: str) -> StateDiff:
-        found = self._moments(session_id)
-        return diff_states(_named(found, before).state, _named(found, after).state)
+        return self.history(session_id).diff(before, after)
 
     def fork(self, session_id: str, checkpoint: str, answer: str) -> Fork:
         """Take another way from a checkpoint: the next answer is this one, later ones are the original's.
@@ -165,9 +184,6 @@ class Replay:
             if entry.turn > turn and entry.turn in asked:
                 later.setdefault(asked[entry.turn], deque()).append(entry.text)
         return later
-
-    def _moment(self, session_id: str, checkpoint: str) -> _Moment:
-        return _named(self._moments(session_id), checkpoint)
 
     def _moments(self, session_id: str) -> list[_Moment]:
         self._runtime.sessions.get(session_id)  # an unknown session is an error, not an empty history

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from langgraph.graph.state import CompiledStateGraph
 
+from agents.escalation import Escalation
 from agents.risk import RiskVerdict, Span
 from agents.risk.checker import MessageToCheck
 from errors import (
@@ -29,6 +30,7 @@ from errors import (
     TurnInProgress,
     UnrecordedStop,
 )
+from graph.basis import BasisDesk
 from graph.interview import InterviewAgents, ReceivedMessage, stop_update
 from graph.reporting import ReportDesk
 from graph.safety import SafetyDesk
@@ -36,10 +38,11 @@ from graph.state import InterviewState
 from graph.threads import InterviewThreads, Versions
 from graph.view import View, view_of
 from instruments.profile import RiskFlags, SessionStatus
+from storage.corrections import Corrections
 from storage.database import Connection, Database
 from storage.deletion import delete_session
 from storage.reports import Reports
-from storage.sessions import DiagnosticMode, Session, Sessions
+from storage.sessions import Choice, DiagnosticMode, Session, Sessions
 from storage.spool import StopRecord
 from storage.turns import Turns
 
@@ -60,7 +63,13 @@ class InterviewRuntime:
         self.turns = Turns(database)
         self._threads = InterviewThreads(database, agents, versions)
         self.reports = ReportDesk(
-            Reports(database), agents.retriever, agents.diagnostician, self._stored_view, agents.record_calls
+            Reports(database),
+            agents.retriever,
+            lambda session_id: agents.of(session_id).diagnostician,
+            self.stored,
+            agents.record_calls,
+            Corrections(database),
+            BasisDesk(database, versions.provenance).of,
         )
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
@@ -83,9 +92,13 @@ class InterviewRuntime:
         seed: int | None = None,
         origin: Literal["patient", "batch"] = "patient",
         lifetime: timedelta | None = None,
+        owner: str | None = None,
+        choice: Choice = Choice(),  # noqa: B008  # frozen
     ) -> View:
         self._drain()
-        session = self.sessions.create(mode=mode, persona=persona, origin=origin, lifetime=lifetime)
+        session = self.sessions.create(
+            mode=mode, persona=persona, origin=origin, lifetime=lifetime, owner=owner, choice=choice
+        )
         return self._executor.submit(self._start, session, seed).result()
 
     def submit(
@@ -115,8 +128,23 @@ class InterviewRuntime:
             return self._view(self.sessions.get(session_id))
         except ServiceError:
             if any(record.session_id == session_id for record in self._desk.spool.pending()):
-                raise UnrecordedStop(self._agents.script) from None
+                raise UnrecordedStop(self._agents.of(session_id).script) from None
             raise
+
+    def watch(self, session_id: str) -> View:
+        """As `view`, for somebody who looks on: while a turn is being worked on, what was there before it."""
+        try:
+            return self.view(session_id)
+        except TurnInProgress:
+            return self._stored_view(session_id)
+
+    def words(self, session_id: str) -> Escalation:
+        """The safety script and the help line that this session's patient gets."""
+        return self._desk.words(session_id)
+
+    def stored(self, session_id: str) -> View:
+        """The session as its last checkpoint has it, perhaps within a turn: for whoever only watches."""
+        return view_of(self._threads.unbroken(self.sessions.get(session_id)))
 
     def _view(self, session: Session) -> View:
         state, waits = self._threads.load(session.id)
@@ -198,10 +226,6 @@ class InterviewRuntime:
         except Exception as error:  # the sweep, or whoever opens the session, will try again
             logging.getLogger("crosscut.report").error("a report was not written: %s", type(error).__name__)
 
-    def _stored_view(self, session_id: str) -> View:
-        """The session as its last checkpoint has it, without taking anything up."""
-        return view_of(self._threads.unbroken(self.sessions.get(session_id)))
-
     def _read(self, message: ReceivedMessage, item: int) -> RiskVerdict:
         return self._agents.risk.read(MessageToCheck(text=message.text, item=item, message_id=message.message_id))
 
@@ -221,7 +245,7 @@ class InterviewRuntime:
                 self._desk.keep(message, verdict)
             except StorageError as second:
                 log.critical("nor could it be spooled: %s", type(second).__name__)
-            raise UnrecordedStop(self._agents.script) from None
+            raise UnrecordedStop(self._agents.of(message.session_id).script) from None
 
     def _stopped(self, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection) -> InterviewState:
         """Through the graph where the message answers the turn that is waited for, else directly."""
@@ -249,7 +273,7 @@ class InterviewRuntime:
         self, state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, lock: Connection
     ) -> InterviewState:
         self._desk.record(message, verdict)
-        update = stop_update(state, message, verdict, self._agents.script)
+        update = stop_update(state, message, verdict, self._agents.of(message.session_id).script)
         return self._threads.written(message.session_id, update, "SAFETY_STOP", lock)
 
     def _drain(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -18,12 +18,20 @@ from storage.spool import Spool, StopRecord
 
 
 class SafetyDesk:
-    def __init__(self, database: Database, escalation: Escalation, spool: Spool) -> None:
+    """`words` gives a session's script where sessions may have others than `escalation`."""
+
+    def __init__(
+        self,
+        database: Database,
+        escalation: Escalation,
+        spool: Spool,
+        words: Callable[[str], Escalation] | None = None,
+    ) -> None:
         self._audit = Audit(database)
         self._sessions = Sessions(database)
         self._jobs = Jobs(database)
         self._audit_key = lru_cache(maxsize=256)(self._sessions.audit_key)
-        self.escalation = escalation
+        self.words = words or (lambda _: escalation)
         self.spool = spool
 
     def record(self, message: ReceivedMessage, verdict: RiskVerdict) -> None:
@@ -38,6 +46,7 @@ class SafetyDesk:
 
     def keep(self, message: ReceivedMessage, verdict: RiskVerdict) -> None:
         """Put a stop on disk, sealed, until Postgres is back."""
+        shown = self.words(message.session_id)
         self.spool.put(
             StopRecord(
                 session_id=message.session_id,
@@ -47,8 +56,8 @@ class SafetyDesk:
                 rule=verdict.rule or "",
                 flags=tuple(name for name, on in verdict.flags.model_dump().items() if on),
                 spans=tuple((span.start, span.end) for span in verdict.spans),
-                locale=self.escalation.locale,
-                script_version=self.escalation.version,
+                locale=shown.locale,
+                script_version=shown.version,
                 at=datetime.now(UTC),
                 cues=verdict.cues,
                 degraded=verdict.degraded,
@@ -62,7 +71,8 @@ class SafetyDesk:
 
     def _entry(self, message: ReceivedMessage, verdict: RiskVerdict) -> dict[str, object]:
         key = self._audit_key(message.session_id)
-        locale, version = message.shown or (self.escalation.locale, self.escalation.version)
+        words = self.words(message.session_id)
+        locale, version = message.shown or (words.locale, words.version)
         return {
             "kind": "check",
             "turn": message.turn,

@@ -7,7 +7,7 @@ checkpoint); it asks whether the graph waits for a message that the ledger alrea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from langgraph.types import Command
 from errors import StorageError, TurnInProgress
 from graph.checkpoints import SealedSaver
 from graph.interview import InterviewAgents, build_interview
+from graph.provenance import Provenance
 from graph.state import InterviewState, InterviewUpdate, Setup, first_state, plain
 from instruments.profile import PatientProfile, SessionMeta
 from storage.database import Connection, Database, borrowed
@@ -31,10 +32,13 @@ _STOP_PATIENCE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Versions:
-    """What made this session's words and scores; goes into `sessionMeta`."""
+    """What made this session's words and scores; the first two go into `sessionMeta`."""
 
     model: str
     prompt: str
+    provenance: Provenance
+    driven_by: Callable[[str], str] = str
+    """The same as `model` for a session with a model of its own."""
 
 
 class InterviewThreads:
@@ -121,7 +125,7 @@ class InterviewThreads:
     def _first_state(self, session: Session, seed: int | None) -> dict[str, Any]:
         meta = SessionMeta(
             session_id=session.id,
-            model_version=self.versions.model,
+            model_version=self.versions.driven_by(session.model) if session.model else self.versions.model,
             prompt_version=self.versions.prompt,
             synthetic_persona_id=session.persona,
         )

@@ -35,6 +35,17 @@ class Session:
     parent_id: str | None = None
     parent_checkpoint: str | None = None
     expires_at: datetime | None = None
+    owner: str | None = None
+    model: str | None = None
+    locale: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a session was started with instead of the installation's own."""
+
+    model: str | None = None
+    locale: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,15 +69,17 @@ class Sessions:
         persona: str | None = None,
         origin: Literal["patient", "batch"] = "patient",
         lifetime: timedelta | None = None,
+        owner: str | None = None,
+        choice: Choice = Choice(),  # noqa: B008  # frozen
     ) -> Session:
         """With a `lifetime`, whoever looks for expired sessions after it deletes what is left of this one."""
         identifier, key = self._new()
         self._db.run(
             """
-            INSERT INTO sessions (id, status, mode, persona, audit_key, origin, expires_at)
-            VALUES (%s, 'active', %s, %s, %s, %s, now() + %s::interval)
+            INSERT INTO sessions (id, status, mode, persona, audit_key, origin, expires_at, owner, model, locale)
+            VALUES (%s, 'active', %s, %s, %s, %s, now() + %s::interval, %s, %s, %s)
             """,
-            identifier, mode, persona, key, origin, lifetime,
+            identifier, mode, persona, key, origin, lifetime, owner, choice.model, choice.locale,
         )  # fmt: skip
         return self.get(identifier)
 
@@ -75,8 +88,10 @@ class Sessions:
         identifier, key = self._new()
         made = connection.execute(
             """
-            INSERT INTO sessions (id, status, mode, persona, audit_key, origin, parent_id, parent_checkpoint)
-            SELECT %s, 'active', mode, persona, %s, 'fork', id, %s FROM sessions WHERE id = %s FOR KEY SHARE
+            INSERT INTO sessions
+                (id, status, mode, persona, audit_key, origin, parent_id, parent_checkpoint, owner, model, locale)
+            SELECT %s, 'active', mode, persona, %s, 'fork', id, %s, owner, model, locale
+            FROM sessions WHERE id = %s FOR KEY SHARE
             """,
             (identifier, key, checkpoint, parent.id),
         )
@@ -94,10 +109,21 @@ class Sessions:
     def get(self, identifier: str) -> Session:
         return _session(self._row(identifier))
 
-    def newest(self, limit: int = 200, *, origins: Collection[Origin] = _PATIENTS) -> list[Session]:
+    def choice(self, identifier: str) -> Choice:
+        row = self._row(identifier)
+        return Choice(row["model"], row["locale"])
+
+    def newest(
+        self, limit: int = 200, *, origins: Collection[Origin] = _PATIENTS, owner: str | None = None
+    ) -> list[Session]:
+        """Those of one owner, or of everybody."""
         rows = self._db.all(
-            "SELECT * FROM sessions WHERE origin = ANY(%s) ORDER BY created_at DESC LIMIT %s", list(origins), limit
-        )
+            """
+            SELECT * FROM sessions WHERE origin = ANY(%s) AND (%s::text IS NULL OR owner = %s)
+            ORDER BY created_at DESC, id LIMIT %s
+            """,
+            list(origins), owner, owner, limit,
+        )  # fmt: skip
         return [_session(row) for row in rows]
 
     def expired(self) -> list[str]:

@@ -49,7 +49,7 @@ class Product:
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
-    ours = ("CROSSCUT_", "GATEWAY_", "MODEL_", "DATABASE_URL", "REDIS_URL")
+    ours = ("CROSSCUT_", "GATEWAY_", "MODEL_", "OIDC_", "DATABASE_URL", "REDIS_URL")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     return {**kept, "CROSSCUT_HOME": str(home), "PYTHONPATH": str(ROOT), **extra}
 

@@ -17,7 +17,7 @@ from instruments.profile import RiskFlags, SessionStatus
 from storage.audit import Audit
 from storage.database import Database
 from tests.answers import CLEAR, answer_all
-from ui.review import open_points
+from ui.workspace.findings import open_points
 
 DANGER = "I am going to kill myself tonight."
 

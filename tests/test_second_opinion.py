@@ -13,7 +13,7 @@ from settings import Settings
 from storage.database import Database
 from tests import gateway as stand_in
 from tests.gateway import Gateway
-from ui.review import open_points
+from ui.workspace.findings import open_points
 
 FLAGS = dict.fromkeys(("suicidalityMentioned", "selfHarmIdeation", "violenceRisk", "substanceAbuseSignal"), False)
 

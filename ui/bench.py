@@ -8,12 +8,23 @@ from threading import Thread
 import streamlit as st
 
 from agents.risk import warm_up
+from benchmark.live import LiveInterviews
 from graph.assembly import Workbench, open_workbench
-from settings import load_settings
+from settings import Settings, load_settings
 
 
 def workbench() -> Workbench:
     return _opened()[0]
+
+
+@st.cache_resource(show_spinner=False)
+def live_interviews() -> LiveInterviews:
+    return LiveInterviews(workbench().runtime)
+
+
+@st.cache_resource(show_spinner=False)
+def settings() -> Settings:
+    return load_settings()
 
 
 @st.cache_resource(show_spinner="Opening the workbench …")
@@ -21,4 +32,4 @@ def _opened() -> tuple[Workbench, ExitStack]:
     """Opened once and kept until the process ends. The stack is kept too: dropping it would close everything."""
     Thread(target=warm_up, name="risk-warm-up", daemon=True).start()
     stack = ExitStack()
-    return stack.enter_context(open_workbench(load_settings())), stack
+    return stack.enter_context(open_workbench(settings())), stack

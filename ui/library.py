@@ -14,7 +14,6 @@ from storage.jobs import Job
 from storage.library import BookRow
 from ui.bench import workbench
 from ui.guard import guarded
-from ui.home import offer_way_back
 from ui.markdown import plain
 from workers.celery_app import GIVE_VECTORS, INGEST, configure, send
 
@@ -36,7 +35,6 @@ _REASONS = {
 
 
 def show() -> None:
-    offer_way_back()
     st.title("Library")
     st.write(
         "Reports cite diagnostic criteria from these books. Bring your own PDF of a manual that you may use: its "

@@ -16,6 +16,7 @@ from storage.crypto import load_vault
 from storage.embedded import Services, services
 from storage.supervisor import Child, http_ready, up
 from workers.celery_app import celery, configure
+from workers.login import refuse_open_door, write_secrets
 from workers.notify import notice_settings
 
 _ROOT = Path(__file__).parent.parent
@@ -32,6 +33,7 @@ QUIET = {
 
 
 def run_everything(settings: Settings) -> int:
+    refuse_open_door(settings)
     notice_settings(settings)  # a slip in them shows now, not at the first stop
     vault = load_vault(settings)
     return up(
@@ -43,6 +45,7 @@ def run_everything(settings: Settings) -> int:
 
 def run_page(settings: Settings) -> int:
     """The page alone, for set-ups where something else keeps it running."""
+    refuse_open_door(settings)
     return subprocess.run(_streamlit(settings), env={**os.environ, **_environment(settings)}, check=False).returncode  # noqa: S603
 
 
@@ -85,6 +88,7 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 
 def _streamlit(settings: Settings) -> list[str]:
+    login = write_secrets(settings)
     return [
         sys.executable, "-m", "streamlit", "run", str(_ROOT / "app.py"),
         "--server.address", settings.crosscut_host,
@@ -95,6 +99,7 @@ def _streamlit(settings: Settings) -> list[str]:
         "--browser.gatherUsageStats", "false",
         "--client.toolbarMode", "minimal",
         "--client.showErrorDetails", "none",
+        *(("--secrets.files", str(login)) if login else ()),
     ]  # fmt: skip
 
 

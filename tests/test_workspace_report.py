@@ -1,22 +1,20 @@
-"""The report on the review page, in a real browser: a finished interview with a hostile patient."""
+"""The report in a session's workspace, in a real browser: a finished interview with a hostile patient."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Download, Locator, Page, expect
 
-from graph.assembly import build_runtime
 from graph.exports import exported
 from graph.runtime import InterviewRuntime
 from graph.view import View
-from storage.crypto import load_vault
-from storage.database import Database
-from storage.embedded import services
-from tests.browser import Watched, chromium
+from tests.browser import chromium
 from tests.product import Product
+from tests.workspace import attached, open_tab, therapist
 
 pytestmark = pytest.mark.browser
 
@@ -30,45 +28,40 @@ HOSTILE = (
     "$x^2$ and **b** _i_ `c` ~~d~~ # e -> f -- g >= h",
 )
 REPORT = ".st-key-report"
+TITLE = "Crosscut"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=60_000)
     with chromium() as opened:
         yield opened
 
 
 @pytest.fixture
 def page(browser: Browser, product: Product) -> Iterator[Page]:
-    watched = Watched(browser.new_page(), product.address)
-    watched.page.set_default_timeout(60_000)
-    yield watched.page
-    watched.page.close()
-    assert watched.problems == []
+    with therapist(browser, product) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
-def attached(product: Product) -> Iterator[InterviewRuntime]:
-    with services(product.settings) as found, Database(found.database_url, load_vault(product.settings)) as database:
-        runtime = build_runtime(product.settings, database)
-        yield runtime
-        runtime.close()
+def runtime(product: Product) -> Iterator[InterviewRuntime]:  # on the product's own database
+    with attached(product) as (made, _):
+        yield made
 
 
 @pytest.fixture(scope="module")
-def finished(attached: InterviewRuntime) -> View:
+def finished(runtime: InterviewRuntime) -> View:
     """Everything nearly every day, each time with something that no page may take for its own."""
-    view = attached.start()
+    view = runtime.start()
     while view.open:
         text = f"Nearly every day {HOSTILE[view.item % len(HOSTILE)]}"
-        view = attached.submit(view.session_id, text, expected_turn=view.turn)
-    attached.reports.newest(view.session_id)
+        view = runtime.submit(view.session_id, text, expected_turn=view.turn)
+    runtime.reports.newest(view.session_id)
     return view
 
 
 def _open(page: Page, product: Product, view: View) -> Locator:
-    page.goto(f"{product.address}/?review={view.session_id}")
+    open_tab(page, product, view.session_id, "report")
     expect(page.get_by_role("heading", name="Limitations")).to_be_visible()
     expect(page.locator(f"{REPORT} table")).to_have_count(2)
     return page.locator(REPORT)
@@ -93,10 +86,11 @@ def test_the_five_sections_come_with_their_evidence_highlighted_and_a_legend(
         "Provisional Impressions",
         "Limitations",
     ]
-    marked = report.locator("table").first.locator(".stMarkdownColoredBackground")
+    marked = report.locator("table").first.locator(".sym, .quote, .med")
     assert marked.first.inner_text() == "Depression"
     expect(report.locator("table").nth(1).locator("tbody tr")).to_have_count(23)
-    expect(report.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first).to_be_visible()
+    expect(report.locator(".cc-chart .threshold")).to_have_count(13)
+    expect(report.get_by_role("img", name="highest item 4, threshold 2, further inquiry").first).to_be_visible()
     for meaning in ("symptom or domain", "“the patient’s own words”", "medical term"):
         expect(page.get_by_text(meaning)).to_be_visible()
     expect(_alert(page, "Passages are cited from the illustrative handbook, not DSM-5.")).to_be_visible()
@@ -113,12 +107,28 @@ def test_what_a_patient_typed_is_shown_letter_for_letter_and_does_nothing(
         assert words == " ".join(f"“{_spaced(quote)}”" for quote in said[item])
     quoted = "".join(quote for quotes in said.values() for quote in quotes)
     assert all(sign in quoted for sign in ("<script>", "](javascript:", ":red[", " | ", "www.", "$x^2$", "</quote>"))
-    assert report.locator("a, img, script, code, .katex, [role=img], em, del").count() == 0
-    assert page.title() == "Crosscut"
+    assert report.locator("img, script, code, .katex, em, del").count() == 0
+    addresses = [link.get_attribute("href") or "" for link in report.locator("a").all()]
+    assert all(re.fullmatch(rf"\?session={finished.session_id}&tab=chat&turn=\d+", one) for one in addresses)
+    assert page.title() == TITLE
+
+
+def test_a_quote_leads_to_its_turn_and_the_way_back_to_the_report(page: Page, product: Product, finished: View) -> None:
+    report = _open(page, product, finished)
+    said = next(line for line in finished.lines if line.role == "patient" and line.item == 20)
+    row = report.locator("table").nth(1).locator("tbody tr").nth(19)
+    row.get_by_role("link").first.click()
+    expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
+    chosen = page.locator(".cc-turn.chosen")
+    expect(chosen).to_have_attribute("id", f"turn-{said.turn}")
+    expect(chosen).to_be_in_viewport()
+    assert said.text in (chosen.text_content() or "")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Limitations")).to_be_visible()
 
 
 def test_a_mode_that_has_no_report_yet_gets_one_before_the_therapists_eyes(
-    page: Page, product: Product, finished: View, attached: InterviewRuntime
+    page: Page, product: Product, finished: View, runtime: InterviewRuntime
 ) -> None:
     report = _open(page, product, finished)
     page.get_by_test_id("stButtonGroup").get_by_text("screening").click()
@@ -130,7 +140,7 @@ def test_a_mode_that_has_no_report_yet_gets_one_before_the_therapists_eyes(
     expect(report.get_by_text("confidence", exact=False).first).to_be_visible()
     page.get_by_role("button", name="Write again").click()
     expect(page.get_by_text("The report is written.")).to_be_visible()
-    assert [revision.mode for revision in attached.reports.revisions(finished.session_id)] == [
+    assert [revision.mode for revision in runtime.reports.revisions(finished.session_id)] == [
         "diagnostic",
         "screening",
         "diagnostic",
@@ -140,11 +150,11 @@ def test_a_mode_that_has_no_report_yet_gets_one_before_the_therapists_eyes(
 
 
 def test_it_can_be_taken_away_as_files_and_copied(
-    page: Page, product: Product, finished: View, attached: InterviewRuntime
+    page: Page, product: Product, finished: View, runtime: InterviewRuntime
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=product.address)
     _open(page, product, finished)
-    newest = attached.reports.newest(finished.session_id)
+    newest = runtime.reports.newest(finished.session_id)
     assert _downloaded(page, "Markdown") == exported(newest, "md")
     assert json.loads(_downloaded(page, "JSON with the profile")) == json.loads(exported(newest, "json"))
     assert _downloaded(page, "PDF").startswith(b"%PDF")
@@ -162,23 +172,37 @@ def _downloaded(page: Page, name: str) -> bytes:
     return download.path().read_bytes()
 
 
-def test_a_patient_sees_nothing_of_it(page: Page, product: Product, finished: View) -> None:
-    page.goto(f"{product.address}/?session={finished.session_id}")
-    expect(page.get_by_role("heading", name="Profile")).to_be_visible()
-    for words in ("Report", "Provisional Impressions", "confidence"):
-        expect(page.get_by_text(words, exact=False)).to_have_count(0)
+def test_a_corrected_score_is_marked_in_a_new_revision(
+    page: Page, product: Product, finished: View, runtime: InterviewRuntime
+) -> None:
+    open_tab(page, product, finished.session_id)
+    page.get_by_role("button", name="Correct a score").click()
+    page.get_by_role("combobox", name="Item").click()
+    page.get_by_role("option", name="L1-03", exact=False).click()
+    page.get_by_text("1 · Rarely").click()
+    page.get_by_label("Reason").fill("Said of last year, <b>not</b> of these weeks.")
+    page.get_by_role("button", name="Correct", exact=True).click()
+    expect(page.get_by_text("L1-03 is corrected to 1. The report was written again", exact=False)).to_be_visible()
+    history = page.locator(".st-key-findings .cc-history")
+    expect(history).to_contain_text("scored 4, then")
+    expect(history).to_contain_text("Said of last year, <b>not</b> of these weeks.")
+    report = _open(page, product, finished)
+    expect(page.get_by_text("Scores that were corrected by hand")).to_be_visible()
+    row = report.locator("table").nth(1).locator("tbody tr").nth(2)
+    expect(row).to_contain_text("1")
+    expect(row).to_contain_text("corrected")
+    newest = runtime.reports.newest(finished.session_id)
+    assert [(one.item_id, one.original, one.score) for one in newest.corrections] == [("L1-03", 4, 1)]
 
 
 def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_other(
-    page: Page, product: Product, finished: View, attached: InterviewRuntime
+    page: Page, product: Product, finished: View, runtime: InterviewRuntime
 ) -> None:
-    attached.stop(finished.session_id)
+    runtime.stop(finished.session_id)
     _open(page, product, finished)
     expect(_alert(page, "stopped for safety after this report was written")).to_be_visible()
     expect(page.get_by_test_id("stButtonGroup").get_by_text("categorical")).to_have_count(0)
     expect(page.get_by_role("button", name="Write again")).to_have_count(0)
-    page.get_by_role("button", name="All sessions").click()
-    row = (
-        page.get_by_test_id("stHorizontalBlock").filter(has=page.locator(f".st-key-review-{finished.session_id}")).first
-    )
-    expect(row.get_by_text("stop", exact=True)).to_be_visible()  # not the flags that were raised before
+    open_tab(page, product, finished.session_id)
+    expect(page.get_by_role("button", name="Correct a score")).to_have_count(0)
+    expect(page.get_by_role("button", name="Stop for safety")).to_have_count(0)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
 from time import sleep
-from typing import Any, get_args
+from typing import get_args
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
-from agents.report.domains import HIGHEST_SCORE, DomainRow, domain_rows
+from agents.report.domains import domain_rows
 from graph.exports import FORMATS, as_markdown, exported
 from graph.reporting import Report, ReportDesk
 from graph.view import View
-from instruments.profile import PatientProfile, SessionStatus
+from instruments.level1 import level1
+from instruments.profile import SessionStatus
 from instruments.tools import ILLUSTRATIVE, DiagnosticMode, ReportSection
 from ui.bench import workbench
-from ui.markdown import COLOURS, highlighted, plain
+from ui.markdown import plain
+from ui.workspace.chart import domain_chart
+from ui.workspace.findings import turn_of
+from ui.workspace.markup import address, draw, text
+from ui.workspace.prose import as_html
+from ui.workspace.work import workers
 
 MODES: tuple[DiagnosticMode, ...] = get_args(DiagnosticMode)
 _CHART_ABOVE = "Symptom Domain Table"
@@ -34,41 +36,35 @@ _STAGES = {
 _AGAIN = "write the report again"
 _MIME = {"md": "text/markdown", "json": "application/json", "pdf": "application/pdf"}
 _BETWEEN_SECTIONS_SECONDS = 0.25
-_FINDINGS = {"further inquiry": "#b5483a", "below the threshold": "#8fb3c9", "not determined": "#c9c9c9"}
-_BAR_PIXELS, _LEGEND_PIXELS = 24, 120
-_CELL = re.compile(r"(?<!\\)\|")
-_NARROW = """<style>
-.st-key-report td:first-child { white-space: nowrap }
-@media (max-width: 640px) {
-  .st-key-report thead { display: none }
-  .st-key-report tr { display: flex; flex-wrap: wrap; padding: 0.3rem 0 }
-  .st-key-report td, .st-key-report td:first-child { border: 0; padding: 0.1rem 0.9rem 0.1rem 0 !important }
-  .st-key-report td:last-child { flex-basis: 100% }
-  .st-key-section-symptom-domain-table td:nth-child(3)::before { content: "threshold" }
-  .st-key-section-symptom-domain-table td:nth-child(4)::before { content: "reached" }
-  .st-key-section-symptom-domain-table td:nth-child(5)::before { content: "Level 2" }
-  .st-key-section-item-level-appendix td:nth-child(4)::before { content: "ambiguity" }
-  .st-key-report td::before, .st-key-report td > div { display: inline-block; margin-right: 0.3rem }
-}
-</style>"""
-"""On a telephone the rows of a table become blocks."""
+_LEGEND = (
+    '<p class="soft">Marked: <span class="sym">symptom or domain</span> '
+    '<span class="quote">“the patient’s own words”</span> <span class="med">medical term</span>. '
+    "A quote leads to its turn in the conversation.</p>"
+)
 _setting = Lock()  # MuPDF, which sets the PDF, may be used by one thread at a time
 
 
 def show(view: View) -> None:
-    """Nothing for a session that has none and gets none: an unfinished one, or one that was stopped before."""
     desk, completed = workbench().runtime.reports, view.profile.session_status is SessionStatus.COMPLETED
     revisions = desk.revisions(view.session_id)
     if not revisions and not completed:
+        _say_why_not(view)
         return
-    st.subheader("Report", anchor=False)
-    if not completed and revisions:
+    if not completed:
         st.error(
             "This session was stopped for safety after this report was written. Read the marked turns first: "
             "the report knows nothing of what came later.",
         )
     report, is_new = _chosen(desk, view, revisions, may_write=completed)
-    _show_report(report, reveal=is_new)
+    _show_report(report, view, reveal=is_new)
+
+
+def _say_why_not(view: View) -> None:
+    if view.open:
+        done, total = view.items_completed, len(level1().items)
+        st.info(f"The report is written when the interview is finished. So far {done} of {total} items are answered.")
+    else:
+        st.info("This session was stopped for safety before it was finished. No report is written for it.")
 
 
 # ---- which one ----
@@ -134,7 +130,7 @@ def _dated(report: Report) -> str:
 def _written(write: Callable[..., Report]) -> Report:
     """Shows the stages. The work is done in another thread, so that a closed tab does not undo it."""
     stages: SimpleQueue[str | None] = SimpleQueue()
-    writing = _writers().submit(write, on_stage=stages.put)
+    writing = workers().submit(write, on_stage=stages.put)
     writing.add_done_callback(lambda _: stages.put(None))
     with st.status("Writing the report …", expanded=True) as status:
         for stage in iter(stages.get, None):
@@ -148,86 +144,48 @@ def _written(write: Callable[..., Report]) -> Report:
     return writing.result()
 
 
-@st.cache_resource
-def _writers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(4, thread_name_prefix="report")
-
-
 # ---- the report itself ----
 
 
-def _show_report(report: Report, *, reveal: bool) -> None:
+def _show_report(report: Report, view: View, *, reveal: bool) -> None:
     if any(passage.is_illustrative for passage in report.passages):
         st.info(f"Passages are cited from the {ILLUSTRATIVE}.")
-    _show_legend()
+    if report.corrections:
+        draw(_corrected(report))
+    draw(_LEGEND)
     with st.container(key="report"):
-        st.html(_NARROW)
         for section in report.sections:
-            _show_section(section, report.profile)
+            _show_section(section, report, view)
             if reveal:
                 sleep(_BETWEEN_SECTIONS_SECONDS)
     _show_passages(report)
     _offer_files(report)
 
 
-def _show_legend() -> None:
-    meanings = {"sym": "symptom or domain", "quote": "“the patient’s own words”", "med": "medical term"}
-    marks = " ".join(f":{colour}-background[{meanings[tag]}]" for tag, colour in COLOURS.items())
-    st.markdown(f":small[Marked: {marks}]")
+def _show_section(section: ReportSection, report: Report, view: View) -> None:
+    st.markdown(f"#### {section.title}", anchors=False)
+    if section.title == _CHART_ABOVE:
+        draw(domain_chart(domain_rows(report.profile)))
+    draw(as_html(section.markdown, partial(_address, view)), "cc-report")
 
 
-def _show_section(section: ReportSection, profile: PatientProfile) -> None:
-    with st.container(key=f"section-{section.title.lower().replace(' ', '-')}"):
-        st.markdown(f"#### {section.title}", anchors=False)
-        if section.title == _CHART_ABOVE:
-            _show_chart(domain_rows(profile))
-        if section.markdown.startswith("|"):
-            _show_table(section.markdown)
-        else:
-            st.markdown(highlighted(section.markdown))
+def _address(view: View, said: str, beside: str) -> str | None:
+    """Where it was said of the item or the domain that the row is about, else wherever it was said."""
+    turn = turn_of(said, view.lines, _items(beside))
+    return None if turn is None else address(view.session_id, "chat", turn)
 
 
-def _show_table(markdown: str) -> None:
-    head, _, *rows = ([cell.strip() for cell in _CELL.split(line)[1:-1]] for line in markdown.splitlines())
-    table = pd.DataFrame([[highlighted(cell) or "—" for cell in row] for row in rows], columns=head)
-    st.table(table, border="horizontal", hide_index=True)
+def _items(named: str) -> list[int]:
+    return [item.number for domain in level1().domains for item in domain.items if named in (item.id, domain.name)]
 
 
-def _show_chart(rows: Sequence[DomainRow]) -> None:
-    """A bar a domain, and a mark where further inquiry begins."""
-    frame = pd.DataFrame([_bar(row) for row in rows])
-    shown = alt.Chart(frame).encode(
-        y=alt.Y(
-            "Domain:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(labelLimit=230, labelOverlap=False, ticks=False, domain=False),
-        )
+def _corrected(report: Report) -> str:
+    told = "".join(
+        f"<li>{text(one.item_id)}: {one.original} → <b>{one.score}</b>, {text(one.corrected_by)}: "
+        f'<span class="text">{text(one.reason)}</span></li>'
+        for one in report.corrections
     )
-    scale = alt.Scale(domain=[0, HIGHEST_SCORE])
-    axis = alt.Axis(values=list(range(HIGHEST_SCORE + 1)), format="d", title="Highest item, 0 to 4")
-    findings = [finding for finding in _FINDINGS if finding in set(frame["Finding"])]
-    colours = alt.Scale(domain=findings, range=[_FINDINGS[finding] for finding in findings])
-    bars = shown.mark_bar(size=11, cornerRadiusEnd=2).encode(
-        x=alt.X("Highest item:Q", scale=scale, axis=axis),
-        color=alt.Color("Finding:N", scale=colours, legend=alt.Legend(title=None, orient="bottom", columns=1)),
-        tooltip=["Domain", "Highest item", "Threshold", "Finding"],
-    )
-    marks = shown.mark_tick(thickness=2, size=19, color="#333333").encode(
-        x=alt.X("Threshold:Q", scale=scale, axis=axis)
-    )
-    st.altair_chart(bars + marks, width="stretch", height=_BAR_PIXELS * len(rows) + _LEGEND_PIXELS)
-    st.caption("A bar is the highest item of its domain, the dark mark the threshold for further inquiry.")
-
-
-def _bar(row: DomainRow) -> dict[str, Any]:
-    finding = "further inquiry" if row.reached else "below the threshold"
-    return {
-        "Domain": row.name,
-        "Highest item": row.highest,
-        "Threshold": row.domain.threshold,
-        "Finding": "not determined" if row.undetermined else finding,
-    }
+    return f"<p><b>Scores that were corrected by hand</b></p><ul>{told}</ul>"
 
 
 def _show_passages(report: Report) -> None:

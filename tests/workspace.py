@@ -1,0 +1,57 @@
+"""A session's workspace in a real browser: for tests that look at it as a therapist does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from graph.assembly import build_runtime
+from graph.runtime import InterviewRuntime
+from graph.view import View
+from storage.crypto import load_vault
+from storage.database import Database
+from storage.embedded import services
+from tests.browser import Watched
+from tests.product import Product
+
+PATIENCE = 60_000
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+@contextmanager
+def attached(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
+    """A runtime beside the page's own, as the patient's browser would have: on the same database."""
+    with services(product.settings) as found, Database(found.database_url, load_vault(product.settings)) as database:
+        runtime = build_runtime(product.settings, database)
+        yield runtime, database
+        runtime.close()
+
+
+@contextmanager
+def therapist(browser: Browser, product: Product, **how: object) -> Iterator[Page]:
+    """A page of somebody's own; nothing may raise in it or ask anybody else for anything."""
+    context = browser.new_context(**{"viewport": DESK, **how})  # type: ignore[arg-type]
+    watched = Watched(context.new_page(), product.address)
+    watched.page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    yield watched.page
+    context.close()
+    assert watched.problems == []
+
+
+def open_tab(page: Page, product: Product, session_id: str, tab: str = "chat", **more: object) -> None:
+    extra = "".join(f"&{name}={value}" for name, value in more.items())
+    page.goto(f"{product.address}/?session={session_id}&tab={tab}{extra}")
+    expect(page.get_by_role("tab", name=tab.capitalize())).to_have_attribute("aria-selected", "true")
+
+
+def turn(page: Page, number: int) -> Locator:
+    return page.locator(f"#turn-{number}")
+
+
+def say(runtime: InterviewRuntime, view: View, *texts: str) -> View:
+    for text in texts:
+        view = runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
+    return view

@@ -1,0 +1,161 @@
+"""What one can do with a session besides reading it: its link, its client, its deletion."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from agents.report.domains import domain_rows
+from errors import NotFoundError
+from instruments.level1 import level1
+from settings import RULES
+from storage.clients import LONGEST_LABEL, ClientLabels
+from storage.links import PatientLinks
+from storage.sessions import Session
+from ui.access import User, may_delete, may_read
+from ui.bench import live_interviews, settings, workbench
+from ui.guard import guarded
+from ui.identity import me
+from ui.markdown import plain
+from ui.routes import LIVE, MANAGE, PATIENT, link_to_session
+
+_GONE = "There is no such session, or none that you may manage."
+_CELL_PIXELS = 26
+
+
+def open_panel(session_id: str) -> None:
+    st.dialog("Session", width="large", on_dismiss=_leave)(_show)(session_id)
+
+
+def _leave() -> None:
+    st.query_params.pop(MANAGE, None)
+
+
+def _show(session_id: str) -> None:
+    with guarded():
+        user = me()
+        try:
+            session = workbench().runtime.sessions.get(session_id)
+        except NotFoundError:
+            st.write(_GONE)
+            return
+        if may_read(user, session):
+            _show_own(user, session)
+        elif not may_delete(user, session):
+            st.write(_GONE)
+            return
+        _offer_deletion(session)
+
+
+def _show_own(user: User, session: Session) -> None:
+    st.caption(plain(_described(session)))
+    if session.persona is None and session.origin == "patient":
+        _show_link(session)
+        _offer_label(user, session)
+    elif session.status == "active" and not live_interviews().is_running(session.id):
+        st.button("Go on with the demo", type="primary", on_click=_resume, args=(session.id,))
+    link_to_session(session.id, "Open the session", icon=":material/chat:")
+
+
+def _resume(session_id: str) -> None:
+    live_interviews().resume(session_id)
+    st.query_params.from_dict({LIVE: session_id})
+
+
+def _described(session: Session) -> str:
+    begun = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
+    model = {None: "models as configured", RULES: "embedded rules"}.get(session.model, session.model)
+    numbers = f", numbers of {session.locale}" if session.locale else ""
+    return f"Begun {begun}, {session.mode} mode, {model}{numbers}. Id {session.id}"
+
+
+# ---- the patient's link ----
+
+
+def _show_link(session: Session) -> None:
+    if session.status == "terminated_for_safety":
+        st.error("This session was stopped for safety. Its link shows the safety script and nothing else.")
+    links = PatientLinks(workbench().database)
+    st.markdown("**The patient’s link**")
+    st.code(patient_address(links.token(session.id)), language=None, wrap_lines=True)
+    st.caption(
+        "Whoever has this link takes part as the patient, and can come back with it until the interview is done. Give "
+        "it to this client only."
+    )
+    if st.button("Withdraw it and make a new one"):
+        links.renew(session.id)
+        st.rerun(scope="fragment")
+
+
+def patient_address(token: str) -> str:
+    return f"{settings().address.rstrip('/')}/?{PATIENT}={token}"
+
+
+# ---- the client ----
+
+
+def _offer_label(user: User, session: Session) -> None:
+    labels = ClientLabels(workbench().database)
+    known = labels.of([session.id]).get(session.id, "")
+    with st.form("label", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        label = st.text_input("Client label", known, max_chars=LONGEST_LABEL)
+        if st.form_submit_button("Save"):
+            labels.put(session.id, session.owner or user.owner, label)
+            st.rerun()
+    if known:
+        _show_trend(labels.same_client(session.id))
+
+
+def _show_trend(session_ids: list[str]) -> None:
+    """The highest item of each domain, one column an interview."""
+    sessions = [workbench().runtime.sessions.get(session_id) for session_id in session_ids]
+    done = [session for session in sessions if session.status == "completed"]
+    if len(done) < 2:
+        st.caption("A second completed interview with the same label shows here how the domains change.")
+        return
+    st.markdown("**The domains over this client’s interviews**")
+    frame = pd.DataFrame([cell for session in done for cell in _cells(session)])
+    st.altair_chart(_chart(frame), width="stretch", height=_CELL_PIXELS * len(level1().domains) + 60)
+    st.caption("The highest item of each domain, 0 to 4; framed where it reaches the threshold for further inquiry.")
+
+
+def _cells(session: Session) -> list[dict[str, object]]:
+    when = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
+    rows = domain_rows(workbench().runtime.view(session.id).profile)
+    return [
+        {"Interview": when, "Domain": row.name, "Highest": row.highest, "Reached": bool(row.reached)} for row in rows
+    ]
+
+
+def _chart(frame: pd.DataFrame) -> alt.LayerChart:
+    base = alt.Chart(frame).encode(
+        x=alt.X("Interview:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, orient="top")),
+        y=alt.Y("Domain:N", sort=None, title=None, axis=alt.Axis(labelLimit=230, ticks=False, domain=False)),
+    )
+    colour = alt.Scale(domain=[0, 4], range=["#eef3f3", "#17494c"])
+    cells = base.mark_rect(strokeWidth=2, cornerRadius=3, xOffset=1, yOffset=1).encode(
+        color=alt.Color("Highest:Q", scale=colour, legend=None),
+        stroke=alt.condition("datum.Reached", alt.value("#b5483a"), alt.value("transparent")),
+        tooltip=["Interview", "Domain", "Highest"],
+    )
+    figures = base.mark_text(fontSize=12).encode(
+        text="Highest:Q", color=alt.condition("datum.Highest > 2", alt.value("white"), alt.value("#222222"))
+    )
+    return alt.layer(cells, figures)
+
+
+# ---- the end of it ----
+
+
+def _offer_deletion(session: Session) -> None:
+    with st.expander("Delete this session"):
+        st.write(
+            "Everything that was said, scored and written in it goes, in every table, with its copies made for replay. "
+            "What stays is a record without content that it was there and has been deleted."
+        )
+        sure = st.checkbox("I want it deleted for good.")
+        if st.button("Delete", type="primary", disabled=not sure):
+            workbench().runtime.delete(session.id)
+            st.query_params.clear()
+            st.rerun()

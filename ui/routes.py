@@ -1,0 +1,104 @@
+"""Where an address leads: a patient's link, one session's workspace, or a page of the registry."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import NoReturn
+
+import streamlit as st
+
+from errors import NotFoundError
+from ui.access import may_open
+from ui.guard import guarded
+from ui.identity import current_user, offer_sign_in, readable_session, show_who
+from ui.registry import HOME, PAGES, Page
+
+PATIENT, SESSION, TAB = "patient", "session", "tab"
+MANAGE, LIVE = "manage", "live"
+"""On the page of sessions: which one is managed, or watched while a persona answers."""
+
+
+def patient_token() -> str | None:
+    """An empty one too is a patient's link, and leads nowhere."""
+    return st.query_params.get(PATIENT)
+
+
+def show_patient(token: str) -> None:
+    import_module("ui.patient").show(token)
+
+
+def show_workbench() -> None:
+    """Draw the navigation and whatever the address names in it."""
+    user = current_user()
+    if user is None:
+        offer_sign_in()
+        return
+    front, pages = _front(), [_drawn(page) for page in PAGES if may_open(user, page)]
+    chosen = st.navigation([front, *pages], position="hidden")
+    _show_navigation(chosen, pages)
+    if user.roles:
+        chosen.run()
+    else:
+        st.title("No access yet")
+        st.write("You are signed in, but nobody has given you a role here. Ask whoever runs this installation.")
+
+
+def open_session(session_id: str, tab: str | None = None) -> NoReturn:
+    """From any page to a session's workspace."""
+    st.switch_page(_front(), query_params={SESSION: session_id, **({TAB: tab} if tab else {})})
+
+
+def link_to_session(session_id: str, label: str, *, icon: str | None = None) -> None:
+    """A link, not a button: it may stand where the page is drawn again by itself."""
+    st.page_link(_front(), label=label, icon=icon, query_params={SESSION: session_id})
+
+
+def link_to_management(session_id: str) -> None:
+    st.page_link(_drawn(HOME), label="Manage", icon=":material/tune:", query_params={MANAGE: session_id})
+
+
+def open_home() -> NoReturn:
+    st.switch_page(_drawn(HOME))
+
+
+def show_not_found() -> None:
+    st.title("Not found")
+    st.write("There is nothing at this address, or nothing that you may see.")
+
+
+def _show_navigation(chosen: st.Page, pages: list[st.Page]) -> None:
+    """Our own, since Streamlit's keeps a session in the address when its page is clicked again."""
+    at_home = chosen.url_path == "" and SESSION not in st.query_params
+    with st.sidebar:
+        for page in pages:
+            here = chosen if at_home and page.url_path == HOME.name else page
+            st.page_link(here, label=page.title, icon=page.icon, width="stretch")
+        show_who()
+
+
+def _front() -> st.Page:
+    """The address without a path: a session's workspace, else the home page."""
+    return st.Page(_show_front, title=HOME.title, icon=HOME.icon, default=True)
+
+
+def _drawn(page: Page) -> st.Page:
+    return st.Page(partial(_show, page), title=page.title, icon=page.icon, url_path=page.name)
+
+
+def _show_front() -> None:
+    session_id = st.query_params.get(SESSION)
+    if session_id is None:
+        _show(HOME)
+        return
+    with guarded():
+        try:
+            readable_session(session_id)
+            import_module("ui.workspace").show(session_id)
+        except NotFoundError:
+            show_not_found()
+
+
+def _show(page: Page) -> None:
+    with guarded():
+        page.show()

@@ -1,0 +1,118 @@
+"""The beginning of an interview: the form for one, and the greeting of an installation that has none yet."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from agents.escalation import GENERIC, Escalation, escalation, known_locales
+from benchmark.personas import load_personas
+from instruments.tools import DiagnosticMode
+from settings import RULES
+from storage.clients import LONGEST_LABEL, ClientLabels
+from storage.links import PatientLinks
+from storage.sessions import Choice
+from ui.access import User, may_interview_people
+from ui.bench import live_interviews, settings, workbench
+from ui.guard import guarded
+from ui.routes import LIVE, MANAGE
+
+FIRST_PERSONA = "grey-mornings"
+_AS_CONFIGURED = "as configured"
+_CLIENT, _PERSONA = "A client", "A persona, as a demo"
+_MODES: dict[DiagnosticMode, str] = {
+    "diagnostic": "diagnostic: impressions name disorders",
+    "categorical": "categorical: impressions name groups of disorders",
+    "screening": "screening: domains only, no impressions",
+}
+
+
+def greet(user: User) -> None:
+    """One button, and a finished report a minute later."""
+    st.title("Welcome to Crosscut", anchor=False)
+    st.write(
+        "Crosscut holds the DSM-5 Level-1 Cross-Cutting Symptom Measure as a conversation: 23 questions on the past "
+        "two weeks, answered in one’s own words, scored with evidence, and written up as a report for you."
+    )
+    st.write("See it at work first: an invented patient answers, you watch, and the report opens by itself.")
+    with st.container(horizontal=True):
+        if st.button("Watch a demo interview", type="primary", icon=":material/play_arrow:"):
+            _begin_demo(user, FIRST_PERSONA)
+        if may_interview_people(user) and st.button("Start with a client"):
+            open_form(user)
+    st.caption(_what_leaves())
+
+
+def _what_leaves() -> str:
+    if all(model == RULES for model in settings().models.values()):
+        return "Everything runs on this machine, without any outside service."
+    return "Models are configured: what they read goes to the gateway named under Settings and health."
+
+
+@st.dialog("New interview", width="medium")
+def open_form(user: User) -> None:
+    with guarded():
+        whom = _PERSONA
+        if may_interview_people(user):
+            whom = st.segmented_control("Who is interviewed", [_CLIENT, _PERSONA], default=_CLIENT, required=True)
+        label, persona = "", FIRST_PERSONA
+        if whom == _CLIENT:
+            label = st.text_input(
+                "Client label",
+                max_chars=LONGEST_LABEL,
+                placeholder="such as C-017, or leave it empty",
+                help="Your own pseudonym for this person, encrypted. The same label joins repeated interviews.",
+            )
+        else:
+            people = load_personas()
+            persona = st.selectbox(
+                "Persona", people, index=list(people).index(FIRST_PERSONA), format_func=lambda p: people[p].description
+            )
+        mode, choice = _ask_how()
+        if st.button("Start", type="primary"):
+            if whom == _CLIENT:
+                _begin(user, label, mode, choice)
+            else:
+                _begin_demo(user, persona, mode, choice)
+
+
+def _ask_how() -> tuple[DiagnosticMode, Choice]:
+    mode: DiagnosticMode = st.selectbox("Mode", list(_MODES), format_func=_MODES.__getitem__)
+    models, numbers = st.columns(2)
+    offered = [_AS_CONFIGURED, *settings().offered_models]
+    model = models.selectbox(
+        "Model",
+        offered,
+        format_func=lambda name: "embedded rules" if name == RULES else name,
+        help="Words the questions, scores the answers and forms the impressions. The risk check stays as configured.",
+    )
+    locales = known_locales()
+    ours = escalation(settings().crosscut_locale).locale
+    locale = numbers.selectbox(
+        "Emergency numbers", locales, index=list(locales).index(ours), format_func=lambda name: _named(locales[name])
+    )
+    return mode, Choice(None if model == _AS_CONFIGURED else model, None if locale == ours else locale)
+
+
+def _named(words: Escalation) -> str:
+    if words.locale == GENERIC:
+        return "elsewhere (no numbers)"
+    return f"{words.locale} ({', '.join(filter(None, [words.emergency, words.crisis_line]))})"
+
+
+def _begin(user: User, label: str, mode: DiagnosticMode, choice: Choice) -> None:
+    bench = workbench()
+    session_id = bench.runtime.start(mode=mode, owner=user.owner, choice=choice).session_id
+    ClientLabels(bench.database).put(session_id, user.owner, label)
+    PatientLinks(bench.database).token(session_id)
+    st.query_params.from_dict({MANAGE: session_id})
+    st.rerun()
+
+
+def _begin_demo(
+    user: User,
+    persona: str,
+    mode: DiagnosticMode = "diagnostic",
+    choice: Choice = Choice(),  # noqa: B008
+) -> None:
+    st.query_params.from_dict({LIVE: live_interviews().start(persona, mode=mode, owner=user.owner, choice=choice)})
+    st.rerun()

@@ -1,0 +1,61 @@
+"""HTML of our own making. Every text goes through `text`: what a patient or a model wrote is never markup.
+
+A page of many Streamlit elements is slow, since each is a message of its own; so what is long is drawn as one element.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+import streamlit as st
+
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
+
+_SCROLL = """(() => {{
+  const found = document.getElementById("{identifier}");
+  let box = found?.parentElement;
+  while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
+  if (!found || !box) return;
+  const offset = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  box.scrollTop += offset - (box.clientHeight - found.clientHeight) / 2;
+}})()"""
+
+
+def text(value: object) -> str:
+    """Letter for letter, for element content and for quoted attributes alike."""
+    return escape(str(value).translate(_CONTROLS), quote=True)
+
+
+def draw(body: str, kind: str = "") -> None:
+    st.html(f'<div class="cc {kind}">{body}</div>')
+
+
+def draw_style() -> None:
+    st.html(f"<style>{_style()}</style>")
+
+
+def badge(label: str, kind: str = "") -> str:
+    return f'<span class="cc-badge {kind}">{text(label)}</span>'
+
+
+def address(session_id: str, tab: str, turn: int | None = None) -> str:
+    """Within this page: a link that can be copied, opened beside it, and gone back from."""
+    where = f"?session={session_id}&tab={tab}"
+    return where if turn is None else f"{where}&turn={turn}"
+
+
+def linked(shown: str, href: str, kind: str = "") -> str:
+    """`shown` is HTML already."""
+    return f'<a class="{kind}" href="{text(href)}">{shown}</a>'
+
+
+def scroll_to(identifier: str) -> None:
+    """Scroll the box that something of ours is in, not the page around it. `identifier` is a name of ours."""
+    st.html(f"<script>{_SCROLL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
+
+
+@cache
+def _style() -> str:
+    return files("ui.workspace").joinpath("style.css").read_text("utf-8")
