@@ -1,0 +1,1 @@
+"""One frozen session, several diagnosticians."""
