@@ -111,3 +111,87 @@ class RunState(Wire):
     columns: tuple[ColumnState, ...]
     asked_at: Timestamp
     stopped: bool = False
+
+
+class Comparison(Wire):
+    """A run with its columns and figures. `diffs` lead from the driver's report to each other one."""
+
+    state: RunState
+    columns: tuple[Column, ...]
+    impressions: tuple[AlignedImpression, ...]
+    agreements: tuple[Agreement, ...]
+    diffs: tuple[ReportDiff, ...]
+
+
+class BlindOutput(Wire):
+    """A report, and nothing that says whose."""
+
+    sections: tuple[ReportSection, ...]
+
+
+class Ballot(Wire):
+    """Two outputs of one run to choose from. `choice` is the voter's, once it was cast."""
+
+    id: str
+    left: BlindOutput
+    right: BlindOutput
+    choice: Choice | None = None
+
+
+class Vote(Wire):
+    """`blind`: the ballot's first vote, by somebody who had not seen which model is which."""
+
+    ballot_id: str
+    choice: Choice
+    blind: bool
+    by: str
+    at: Timestamp
+
+
+class Reveal(Wire):
+    """What a ballot hid, for whoever has voted."""
+
+    ballot_id: str
+    choice: Choice
+    left: str
+    right: str
+    agreement: Agreement
+
+
+class Override(Wire):
+    """What a clinician prefers to all that was offered, or which column of it, and why."""
+
+    model: str | None = None
+    impression: str | None = None
+    reason: str
+    by: str
+    at: Timestamp
+
+
+class HistoryEntry(Wire):
+    """A vote or an override, as it was given."""
+
+    kind: Literal["vote", "override"]
+    run_id: str
+    by: str
+    at: Timestamp
+    vote: Vote | None = None
+    left: str | None = None
+    right: str | None = None
+    override: Override | None = None
+
+
+class PairTally(Wire):
+    """Blind votes on two models, the first vote of each ballot. Votes that were not blind are counted apart."""
+
+    first: str
+    second: str
+    first_wins: int = 0
+    second_wins: int = 0
+    ties: int = 0
+    both_bad: int = 0
+    not_blind: int = 0
+
+    @property
+    def votes(self) -> int:
+        return self.first_wins + self.second_wins + self.ties + self.both_bad
