@@ -83,7 +83,9 @@ class Ballots:
     def cast(self, ballot: BallotRow, choice: Choice, by: str) -> VoteRow:
         """A vote is blind when it is the ballot's first, by somebody who has not seen which model is which."""
         with self._runs.adding_to(ballot.run_id) as connection:
-            number = _next(connection, "SELECT max(number) AS last FROM comparison_votes WHERE ballot_id = %s", ballot.id)
+            number = _next(
+                connection, "SELECT max(number) AS last FROM comparison_votes WHERE ballot_id = %s", ballot.id
+            )
             seen = connection.execute(
                 "SELECT FROM comparison_openings WHERE run_id = %s AND opened_by = %s", (ballot.run_id, by)
             ).fetchone()

@@ -150,7 +150,8 @@ class BallotDesk:
         case = Case.of(self.snapshots.get(run.snapshot_sha256))
         answers = {column.model: column.diagnosis for column in self.columns(row.run_id) if column.diagnosis}
         left, right = (
-            BlindOutput(sections=blinded(case, answers[model], run.models)) for model in (row.left_model, row.right_model)
+            BlindOutput(sections=blinded(case, answers[model], run.models))
+            for model in (row.left_model, row.right_model)
         )
         votes = self.ballots.votes_on(row.id)
         return Ballot(id=row.id, left=left, right=right, choice=votes[0].choice if votes else None)

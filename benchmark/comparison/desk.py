@@ -159,7 +159,9 @@ def _chosen(driver: str, models: Sequence[str]) -> tuple[str, ...]:
         try:
             TypeAdapter(ModelId).validate_python(model)
         except ValidationError:
-            raise InputError(f"{model!r} is no model: it must be {RULES!r} or an id such as 'openai/gpt-4.1'.") from None
+            raise InputError(
+                f"{model!r} is no model: it must be {RULES!r} or an id such as 'openai/gpt-4.1'."
+            ) from None
     chosen = (driver, *models)
     twice = [model for model in chosen if chosen.count(model) > 1]
     if twice:

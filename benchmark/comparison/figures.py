@@ -1,4 +1,4 @@
-"""How far two columns agree: small pure functions over their impressions. What cannot be known is None, never 0 or 1."""
+"""How far two columns agree: small pure functions over impressions. What cannot be known is None, never 0 or 1."""
 
 from __future__ import annotations
 
