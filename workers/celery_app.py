@@ -10,6 +10,7 @@ from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown, worker_ready
 from kombu.exceptions import OperationalError
 
+from benchmark.comparison import ComparisonDesk, open_desk
 from errors import ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
@@ -27,6 +28,7 @@ _NOTIFY_EVERY_SECONDS = 15.0
 _SILENCE_SECONDS = 90.0
 INGEST = "crosscut.ingest"
 GIVE_VECTORS = "crosscut.reindex"
+COMPARE = "crosscut.compare"
 _FURNISH = "crosscut.furnish"
 
 celery = Celery("crosscut")
@@ -58,6 +60,7 @@ class _Process:
     database_url: str = ""
     runtime: InterviewRuntime | None = None
     database: Database | None = None
+    comparisons: ComparisonDesk | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
 
@@ -89,6 +92,8 @@ def _open(**_signal: Any) -> None:
     settings = _process.settings or load_settings()
     opened = connected(settings, _process.database_url, load_vault(settings))
     _process.database, _process.runtime = _process.stack.enter_context(opened)
+    _process.comparisons = open_desk(settings, _process.database, _process.runtime)
+    _process.stack.callback(_process.comparisons.close)
 
 
 @worker_process_shutdown.connect
@@ -117,6 +122,12 @@ def give_vectors(job_id: str) -> None:
     _ingestion().reindex(job_id)
 
 
+@celery.task(name=COMPARE)
+def compare(job_id: str) -> None:
+    """Replay the diagnostician on a snapshot, for every model of a run."""
+    _comparisons().work(job_id)
+
+
 @celery.task(name=_FURNISH)
 def furnish() -> None:
     """Put the sample handbook into a library that nobody has used yet."""
@@ -134,7 +145,13 @@ def take_up(silence: float = _SILENCE_SECONDS) -> int:
     unfinished = ingestion.jobs.waiting(REINDEX, seconds=silence)
     for job_id in unfinished:
         ingestion.reindex(job_id)
-    return len(left) + len(unfinished)
+    return len(left) + len(unfinished) + _comparisons().take_up(silence)
+
+
+def _comparisons() -> ComparisonDesk:
+    if _process.comparisons is None:
+        raise ServiceError("comparisons are made in a worker process only")
+    return _process.comparisons
 
 
 def _ingestion() -> Ingestion:

@@ -26,7 +26,7 @@ from benchmark.snapshot import SnapshotDesk
 from errors import InputError
 from instruments.profile import Wire
 from storage.ballots import BallotRow, Ballots, OverrideRow, VoteRow
-from storage.comparisons import Comparisons
+from storage.comparisons import STOPPED, Comparisons
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 _COUNTED = {"tie": "ties", "both_bad": "both_bad"}
@@ -67,6 +67,8 @@ class BallotDesk:
     def ballot(self, run_id: str, voter: str) -> Ballot:
         """The voter's open ballot, else one on a pair that they have not had: two reports, and not whose."""
         voter = _name(voter)
+        if self.runs.get(run_id).stopped:
+            raise InputError(STOPPED)
         if not self._uncast(run_id, voter):
             left, right, seed = self._next_pair(run_id, voter)
             self.ballots.hand_out(run_id, voter, left, right, seed)

@@ -35,6 +35,10 @@ class ComparisonDesk(BallotDesk):
     replayer: Replayer
     wake: Callable[[str], None]
 
+    def close(self) -> None:
+        """End the connections to models."""
+        self.replayer.models.close()
+
     # ---- asking ----
 
     def ask(self, sha256: str, models: Sequence[str] = ()) -> str:
@@ -48,12 +52,19 @@ class ComparisonDesk(BallotDesk):
         for model in chosen:
             self.replayer.models.named(model)  # what has no key is said here, and not in a column
         run_id = self.runs.open(snapshot.session_id, sha256, chosen)
-        job = self.jobs.enqueue(KIND, run_id, session_id=snapshot.session_id, asked={"run": run_id})
-        self.wake(job.id)
+        self.wake(self._queued(run_id, snapshot.session_id).id)
         return run_id
+
+    def _queued(self, run_id: str, session_id: str) -> Job:
+        return self.jobs.enqueue(KIND, run_id, session_id=session_id, asked={"run": run_id})
 
     def state(self, run_id: str) -> RunState:
         return _state(self.runs.get(run_id))
+
+    def job_of(self, run_id: str) -> str:
+        """The job that makes a run; one that was lost between the run and its queue is queued here."""
+        run = self.runs.get(run_id)
+        return run.job_id or self._queued(run.id, run.session_id).id
 
     def runs_of(self, session_id: str) -> list[RunState]:
         """The newest first."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from scipy.stats import spearmanr
-
 from benchmark.comparison.types import Agreement, AlignedImpression, Cell, Overlap
 from errors import InputError
 from instruments.disorders import plain
@@ -40,6 +38,8 @@ def rank_agreement(one: Impressions, other: Impressions) -> float | None:
     pairs = _shared(one, other)
     if len(pairs) < 2:
         return None
+    from scipy.stats import spearmanr  # a second, which the page and the command line need not spend at their start
+
     return float(spearmanr([a.rank for a, _ in pairs], [b.rank for _, b in pairs]).statistic)
 
 
