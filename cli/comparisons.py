@@ -13,7 +13,7 @@ from cli.base import AsJson, app, console, print_json, print_plain, workbench
 from errors import InputError
 
 if TYPE_CHECKING:
-    from benchmark.comparison import Comparison, ComparisonDesk, HistoryEntry, PairTally, RunState
+    from benchmark.comparison import Comparison, ComparisonDesk, HistoryEntry, PairTally, RunState, Vote
     from graph.assembly import Workbench
 
 _LOOK_EVERY_SECONDS = 0.3
@@ -144,7 +144,14 @@ def _said(entry: HistoryEntry) -> str:
     if entry.override is not None:
         preferred = " and ".join(filter(None, (entry.override.model, entry.override.impression)))
         return f"prefers {preferred}: {entry.override.reason}"
-    choice = entry.vote.choice if entry.vote else ""
-    blind = "" if entry.vote and entry.vote.blind else ", not blind"
-    pair = f"{entry.left} (left), {entry.right} (right)"
-    return f"{choice.replace('_', ' ')} of {pair}{blind}"
+    return _voted(entry.vote, entry.left or "", entry.right or "") if entry.vote else ""
+
+
+def _voted(vote: Vote, left: str, right: str) -> str:
+    said = {
+        "left": f"chose {left} over {right}",
+        "right": f"chose {right} over {left}",
+        "tie": f"a tie of {left} and {right}",
+        "both_bad": f"neither {left} nor {right}",
+    }[vote.choice]
+    return said if vote.blind else f"{said} (not blind)"

@@ -45,9 +45,14 @@ def sheets(comparison: Comparison) -> tuple[Sheet, ...]:
 
 
 def _as_markdown(sheet: Sheet) -> str:
-    head = "| " + " | ".join(map(escaped, sheet.head)) + " |"
-    rows = ["| " + " | ".join(map(escaped, row)) + " |" for row in sheet.rows]
+    head = "| " + " | ".join(map(_in_cell, sheet.head)) + " |"
+    rows = ["| " + " | ".join(map(_in_cell, row)) + " |" for row in sheet.rows]
     return "\n".join([f"## {sheet.title}", "", head, "|" + " --- |" * len(sheet.head), *rows])
+
+
+def _in_cell(text: str) -> str:
+    """Escaped, but for signs that mean something only where a line begins."""
+    return escaped(NOTHING + text)[len(NOTHING) :]
 
 
 def _named(comparison: Comparison) -> tuple[str, ...]:
