@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_SECONDS = 0.3
 _PATIENCE_SECONDS = 5.0
 """When nothing was heard of a run for so long, it is made here, unless a worker holds it."""
-_SAID = {"waiting": "waits", "asked": "is asked", "judged": "is judged", "done": "has answered", "failed": "failed"}
+_SAID = {"waiting": "waits", "asked": "is asked", "answered": "is judged", "done": "is done", "failed": "failed"}
 
 
 @app.command()

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.comparison.ballots import BallotDesk
+from benchmark.comparison.blind import blinded
 from benchmark.comparison.figures import agreements, aligned
 from benchmark.comparison.replay import Case, Replayer
-from benchmark.comparison.types import Column, ColumnStage, ColumnState, Comparison, ReportDiff, RunState
+from benchmark.comparison.types import (
+    BlindOutput,
+    Column,
+    ColumnStage,
+    ColumnState,
+    Comparison,
+    ReportDiff,
+    RunState,
+)
 from benchmark.comparison.words import section_diffs
+from benchmark.judge import Judge, Judgement, ToJudge, judge_of
 from benchmark.snapshot import SnapshotDesk
 from errors import CrosscutError, InputError
 from graph.runtime import InterviewRuntime
+from instruments.tools import Diagnosis
 from settings import RULES, ModelId, Settings
 from storage.ballots import Ballots
 from storage.comparisons import KIND, ComparisonRun, Comparisons
@@ -29,10 +41,11 @@ GONE = "the session was stopped or deleted while it was compared: nothing was ke
 
 @dataclass(frozen=True)
 class ComparisonDesk(BallotDesk):
-    """`wake` gets the id of a job that waits for a worker."""
+    """`wake` gets the id of a job that waits for a worker; `judge` makes the judge when it is first needed."""
 
     jobs: Jobs
     replayer: Replayer
+    judge: Callable[[], Judge]
     wake: Callable[[str], None]
 
     def close(self) -> None:
@@ -97,21 +110,34 @@ class ComparisonDesk(BallotDesk):
 
     def _compare(self, job: Job, run: ComparisonRun) -> None:
         case = Case.of(self.snapshots.get(run.snapshot_sha256))
-        kept = self.runs.columns(run)
-        missing = [model for model in run.models if model not in kept]
+        kept = {column.model: column for column in self.columns(run.id)}
         with ThreadPoolExecutor(MOST_MODELS + 1, thread_name_prefix="column") as pool:
-            made = [pool.submit(self._make, job, run, case, model) for model in missing]
+            made = [pool.submit(self._make, job, run, case, model, kept.get(model)) for model in run.models]
         for future in made:
             future.result()
         if not self.runs.end(run):
             raise InputError(GONE)
 
-    def _make(self, job: Job, run: ComparisonRun, case: Case, model: str) -> None:
-        """One column, from its question to its row; what is kept of a session that was stopped meanwhile is nothing."""
-        self._tell(job, model, "asked")
-        column = self.replayer.column(case, model, is_driver=model == run.models[0])
-        if self._keep(run, column):
-            self._tell(job, model, "failed" if column.error else "done")
+    def _make(self, job: Job, run: ComparisonRun, case: Case, model: str, column: Column | None = None) -> None:
+        """One column, from its question to its judgement. What was kept before, as `column`, is not asked for again;
+        once nothing may be kept any more, since the session was stopped, nobody is asked."""
+        if column is None:
+            self._tell(job, model, "asked")
+            column = self.replayer.column(case, model, is_driver=model == run.models[0])
+            if not self._keep(run, column):
+                return
+        if column.diagnosis is not None and column.judgement is None:
+            self._tell(job, model, "answered")
+            judged = self._judged(run, case, column.diagnosis)
+            if not self._keep(run, column.model_copy(update={"judgement": judged})):
+                return
+        self._tell(job, model, "failed" if column.error else "done")
+
+    def _judged(self, run: ComparisonRun, case: Case, diagnosis: Diagnosis) -> Judgement:
+        """The judge is a model like those that it judges, so it is not told whose report it reads."""
+        report = BlindOutput(sections=blinded(case, diagnosis, run.models)).markdown
+        judgement, _ = self.judge().judge(ToJudge(case.lines, report))
+        return judgement
 
     def _keep(self, run: ComparisonRun, column: Column) -> bool:
         body = column.model_dump_json(by_alias=True).encode()
@@ -139,6 +165,7 @@ def open_desk(
         snapshots=SnapshotDesk(database, runtime),
         jobs=Jobs(database),
         replayer=Replayer.of(settings),
+        judge=cache(lambda: judge_of(settings)),
         wake=wake,
     )
 

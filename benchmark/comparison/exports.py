@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agents.report.tags import escaped
 from benchmark.comparison.figures import OVERLAP_AT
 from benchmark.comparison.types import Agreement, Cell, Column, Comparison, ReportDiff, Run
+from benchmark.judge import LABELS, Criterion, Judgement, Opinion
 
 UNKNOWN = "unknown"
 NOTHING = "—"
@@ -71,7 +72,7 @@ def _outcomes(comparison: Comparison) -> Sheet:
         "Cost": lambda column: UNKNOWN if column.cost_usd is None else f"${column.cost_usd:.4f}",
         "Seconds": lambda column: f"{column.seconds:.2f}",
     }
-    rows = tuple((label, *map(tell, comparison.columns)) for label, tell in labels.items())
+    rows = tuple((label, *map(tell, comparison.columns)) for label, tell in labels.items()) + _judged(comparison)
     return Sheet("Columns", ("", *_named(comparison)), rows if comparison.columns else ())
 
 
@@ -99,6 +100,29 @@ def _tokens(column: Column) -> str:
     if column.prompt_tokens is None or column.completion_tokens is None:
         return UNKNOWN
     return f"{column.prompt_tokens:,} and {column.completion_tokens:,}"
+
+
+def _judged(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    """A row a criterion; only one where no column has a verdict."""
+    judgements = [column.judgement for column in comparison.columns]
+    if not any(one and one.verdict for one in judgements):
+        return (("Judge", *map(_unjudged, judgements)),)
+    return tuple(
+        (f"Judge: {label}", *(_opinion(criterion, one) for one in judgements)) for criterion, label in LABELS.items()
+    )
+
+
+def _opinion(criterion: Criterion, judgement: Judgement | None) -> str:
+    if judgement is None or judgement.verdict is None:
+        return _unjudged(judgement)
+    opinion: Opinion = getattr(judgement.verdict, criterion)
+    return f"{opinion.score} of 5"
+
+
+def _unjudged(judgement: Judgement | None) -> str:
+    if judgement is None:
+        return NOTHING
+    return "judge not run" if judgement.status == "not run" else f"unscored ({', '.join(judgement.failures)})"
 
 
 def _impressions(comparison: Comparison) -> Sheet:

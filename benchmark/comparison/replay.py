@@ -13,7 +13,7 @@ from agents.models import ModelFactory
 from agents.prompts import Prompt, PromptLibrary
 from agents.report import ReportInput, sections
 from benchmark.comparison.types import Column, Trouble
-from benchmark.snapshot import Snapshot
+from benchmark.snapshot import FrozenLine, Snapshot
 from errors import CrosscutError
 from instruments.profile import PatientProfile, SessionStatus
 from instruments.tools import Diagnose, Diagnosis, ReportSection
@@ -31,6 +31,7 @@ class Case:
 
     call: Diagnose
     profile: PatientProfile
+    lines: tuple[FrozenLine, ...]
     engines: dict[str, str]
     """Who worded the questions and scored the answers."""
     originals: Mapping[str, int] = field(default_factory=dict)
@@ -50,7 +51,7 @@ class Case:
             session_meta=snapshot.session_meta,
         )
         engines = {role: engine for role, engine in snapshot.engines.items() if role != "diagnostician"}
-        return cls(call, profile, engines, {one.item_id: one.original for one in snapshot.corrections})
+        return cls(call, profile, snapshot.lines, engines, {one.item_id: one.original for one in snapshot.corrections})
 
     def report(self, diagnosis: Diagnosis, formed_by: str) -> tuple[ReportSection, ...]:
         engines = {**self.engines, "diagnostician": formed_by}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from agents.failures import FailureKind
+from benchmark.judge import Judgement
 from instruments.profile import Confidence, Timestamp, Wire
 from instruments.tools import Diagnosis, DiagnosticMode, ItemId, ReportSection
 
-ColumnStage = Literal["waiting", "asked", "judged", "done", "failed"]
+ColumnStage = Literal["waiting", "asked", "answered", "done", "failed"]
+"""`answered`: and the judge is asked."""
 Choice = Literal["left", "right", "tie", "both_bad"]
 
 
@@ -36,10 +38,12 @@ class Column(Wire):
     completion_tokens: int | None = None
     cost_usd: float | None = None
     seconds: float = 0.0
+    judgement: Judgement | None = None
+    """On the conversation with this column's report; None while it is waited for, and where there is no report."""
 
     @property
     def markdown(self) -> str:
-        return "\n\n".join(f"## {section.title}\n\n{section.markdown}" for section in self.sections) + "\n"
+        return _markdown(self.sections)
 
 
 class Cell(Wire):
@@ -128,6 +132,10 @@ class BlindOutput(Wire):
 
     sections: tuple[ReportSection, ...]
 
+    @property
+    def markdown(self) -> str:
+        return _markdown(self.sections)
+
 
 class Ballot(Wire):
     """Two outputs of one run to choose from. `choice` is the voter's, once it was cast."""
@@ -195,3 +203,7 @@ class PairTally(Wire):
     @property
     def votes(self) -> int:
         return self.first_wins + self.second_wins + self.ties + self.both_bad
+
+
+def _markdown(sections: tuple[ReportSection, ...]) -> str:
+    return "\n\n".join(f"## {section.title}\n\n{section.markdown}" for section in sections) + "\n"
