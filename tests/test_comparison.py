@@ -17,6 +17,7 @@ from agents.report.tags import found_in
 from benchmark.comparison import Column, ComparisonDesk, as_json, as_markdown, open_desk
 from benchmark.comparison.blind import drawn
 from benchmark.comparison.replay import Case
+from benchmark.judge import CRITERIA, JUDGE_MODEL
 from benchmark.snapshot import SnapshotDesk
 from cli import app
 from cli import comparisons as commands
@@ -29,13 +30,13 @@ from storage.database import Database
 from storage.embedded import Services
 from tests import gateway as stand_in
 from tests.benchmarked import CRITERION, Held, copied, hold, shelved
-from tests.gateway import Gateway, gateway
+from tests.gateway import Gateway, Received, gateway
 from tests.support import wait_until
 from tests.tables import rows_naming, tables
 from tests.worker import empty_queues, send, worker
 from workers.celery_app import COMPARE
 
-DRIVER, SECOND, THIRD = "openai/gpt-4.1", "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"
+DRIVER, SECOND, THIRD = "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"
 MODELS = (DRIVER, SECOND, THIRD)
 MDD, GAD, INSOMNIA = "Major Depressive Disorder", "Generalized Anxiety Disorder", "Insomnia Disorder"
 QUOTE = "I couldn't get interested in the things I normally like"
@@ -134,6 +135,10 @@ def desk(
     opened.close()
 
 
+def replays(gate: Gateway) -> list[Received]:
+    return [request for request in gate.requests if request.body["model"] != JUDGE_MODEL]
+
+
 def script(gate: Gateway, **changes: Any) -> None:
     for model, reply in {**ANSWERS, **changes}.items():
         gate.script(stand_in.json_reply(reply) if isinstance(reply, dict) else reply, model=model)
@@ -165,11 +170,12 @@ def test_three_models_are_asked_at_once_by_the_same_bytes_and_see_nothing_of_the
     assert woken == [desk.job_of(run)] * 2
     desk.work(woken[0])
 
-    bodies = [request.body for request in gate.requests]
+    asked = replays(gate)
+    bodies = [request.body for request in asked]
     assert sorted(body.pop("model") for body in bodies) == sorted(MODELS)
     assert bodies[0] == bodies[1] == bodies[2]
     snapshot = desk.snapshots.get(frozen.by_model)
-    sent = gate.requests[0].message("user")
+    sent = asked[0].message("user")
     for line in snapshot.lines:
         assert json.dumps(line.text, ensure_ascii=False) in sent
     for response in snapshot.item_responses:
@@ -177,7 +183,7 @@ def test_three_models_are_asked_at_once_by_the_same_bytes_and_see_nothing_of_the
         assert f"score {response.score}, ambiguity {response.ambiguity}" in sent
     assert CRITERION in sent
     assert CITATION in sent
-    for request in gate.requests:
+    for request in asked:
         for secret in (ORIGINAL, "heliotrope", "0.99", GAD, "Executive Summary", frozen.session):
             assert secret.encode() not in request.raw, secret
 
@@ -199,19 +205,27 @@ def test_three_models_are_asked_at_once_by_the_same_bytes_and_see_nothing_of_the
 
 
 @pytest.mark.parametrize(
-    ("faults", "told", "seconds"),
+    ("faults", "stands", "seconds"),
     [
         (
-            {SECOND: stand_in.server_error(500), THIRD: stand_in.malformed_json()},
-            {SECOND: "status 500 (gateway)", THIRD: "(invalid_json)"},
+            {
+                SECOND: (stand_in.server_error(500), "the gateway answered with status 500 (gateway)"),
+                THIRD: (stand_in.malformed_json(), "(invalid_json)"),
+            },
+            DRIVER,
             60,
         ),
         (
-            {DRIVER: stand_in.refusal(), THIRD: stand_in.hang()},
-            {DRIVER: "the model refused to answer (refusal)", THIRD: "no complete answer within"},
-            6,
+            {
+                DRIVER: (stand_in.refusal(), "the model refused to answer (refusal)"),
+                SECOND: (stand_in.wrong_schema(), "(schema)"),
+            },
+            THIRD,
+            60,
         ),
+        ({DRIVER: (stand_in.hang(), "no complete answer within")}, "rules", 2),
     ],
+    ids=["500 and malformed", "refusal and schema", "hang"],
 )
 def test_who_fails_says_so_in_its_own_column_and_nobody_stands_in(
     settings: Settings,
@@ -219,31 +233,34 @@ def test_who_fails_says_so_in_its_own_column_and_nobody_stands_in(
     database: Database,
     runtime: InterviewRuntime,
     frozen: Frozen,
-    faults: dict[str, stand_in.Behaviour],
-    told: dict[str, str],
+    faults: dict[str, tuple[stand_in.Behaviour, str]],
+    stands: str,
     seconds: float,
 ) -> None:
+    script(gate)
+    for model, (fault, _) in faults.items():
+        gate._queues[model].clear()
+        gate.script(fault, fault, model=model)
     desk = open_desk(with_models(settings, gate.base_url, model_call_seconds=seconds), database, runtime)
-    for model in MODELS:
-        gate.script(*[faults.get(model) or stand_in.json_reply(ANSWERS[model])] * 2, model=model)
-    run = made(desk, frozen.by_model, SECOND, THIRD)
-    state, comparison = desk.state(run), desk.comparison(run)
-    assert state.status == "done", "the run is whole"
-    assert {one.model: one.stage for one in state.columns} == {m: "failed" if m in faults else "done" for m in MODELS}
-    assert [column.model for column in comparison.columns] == list(MODELS)
+    others = [model for model in (*MODELS, "rules") if model in (*faults, stands) and model != DRIVER]
+    run = made(desk, frozen.by_model, *others)
+    comparison = desk.comparison(run)
+    assert comparison.state.status == "done", "the run is whole"
+    stages = {one.model: one.stage for one in comparison.state.columns}
+    assert stages == {stands: "done", **dict.fromkeys(faults, "failed")}
+    markdown = as_markdown(comparison).replace("\\", "")
     for column in comparison.columns:
-        if column.model not in faults:
-            assert names(column) == [one["name"] for one in ANSWERS[column.model]["diagnoses"]]
+        if column.model == stands:
+            assert names(column)[0] == MDD
             continue
         assert (column.engine, column.diagnosis, column.sections) == ("llm", None, ())
         assert column.error is not None
-        assert told[column.model] in column.error
-        assert column.tries >= 1
-        assert len(column.failures) == column.tries
+        assert faults[column.model][1] in column.error
+        assert len(column.failures) == column.tries >= 1
         assert QUOTE not in column.model_dump_json(), "an error that quotes the request is not passed on"
-    assert comparison.agreements == (), "one answer agrees with nobody"
-    assert all(cell is None for row in comparison.impressions for cell in row.cells[1:2] if SECOND in faults)
-    assert f"failed: {comparison.columns[2].error}" in json.dumps(as_markdown(comparison)).replace("\\\\", "")
+        assert f"| failed: {column.error} |" in markdown
+    assert (comparison.agreements, comparison.diffs) == ((), ()), "one answer agrees with nobody"
+    assert all(sum(cell is not None for cell in row.cells) == 1 for row in comparison.impressions)
     desk.close()
 
 
@@ -256,7 +273,10 @@ def test_rules_alone_need_no_key_and_models_without_one_are_refused(
     original = desk.snapshots.get(frozen.by_rules)
     assert (column.model, column.engine, column.is_driver, column.cost_usd) == ("rules", "rules", True, 0)
     assert (column.diagnosis, column.sections) == (original.diagnosis, original.sections), "rules are deterministic"
-    with pytest.raises(SettingsError, match=r"GATEWAY_API_KEY is not set, and 'openai/gpt-4\.1' needs it"):
+    assert column.judgement is not None
+    assert (column.judgement.status, column.judgement.verdict) == ("not run", None)
+    assert "| Judge | judge not run |" in as_markdown(desk.comparison(run))
+    with pytest.raises(SettingsError, match=r"GATEWAY_API_KEY is not set, and 'openai/gpt-4\.1-mini' needs it"):
         desk.ask(frozen.by_rules, [DRIVER])
     for models, problem in (
         (["rules"], "is the driver"),
@@ -279,11 +299,40 @@ def test_what_a_killed_worker_had_kept_is_not_asked_for_again(
     desk._make(job, desk.runs.get(run), Case.of(desk.snapshots.get(frozen.by_model)), SECOND)  # and then it is killed
     assert [column.model for column in desk.columns(run)] == [SECOND]
     assert desk.take_up(0) == 1
-    assert sorted(request.body["model"] for request in gate.requests) == sorted(MODELS)
+    assert sorted(request.body["model"] for request in replays(gate)) == sorted(MODELS)
     assert len(desk.columns(run)) == 3
     desk.work(job.id)
-    assert len(gate.requests) == 3, "what is done stays done"
+    assert len(gate.requests) == 6, "what is done stays done: three were asked, and the judge about each"
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 3}
+
+
+def test_the_judge_reads_each_report_without_its_maker_and_what_it_fails_on_is_unscored(
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen
+) -> None:
+    def judges(body: dict[str, Any]) -> stand_in.Behaviour:
+        if "Generalized Anxiety" in body["messages"][-1]["content"]:
+            return stand_in.refusal()
+        return stand_in.json_reply({name: {"score": 4, "note": "It is so."} for name in CRITERIA})
+
+    gate.script(*[judges] * 4, model=JUDGE_MODEL)
+    script(gate)
+    gate.script(*[stand_in.refusal()] * 2, model="openai/gpt-4o")
+    comparison = desk.comparison(made(desk, frozen.by_model, SECOND, "openai/gpt-4o"))
+    driver, second, failed = (column.judgement for column in comparison.columns)
+    assert driver is not None
+    assert driver.verdict is not None
+    assert (driver.status, driver.verdict.empathy.score) == ("scored", 4)
+    assert second is not None
+    assert (second.status, second.verdict, second.failures) == ("unscored", None, ("refusal", "refusal"))
+    assert failed is None, "where there is no report there is nothing to judge"
+    lines = as_markdown(comparison).splitlines()
+    assert "| Judge: Empathy and professionalism | 4 of 5 | unscored (refusal, refusal) | — |" in lines
+    asked = [request.message("user") for request in gate.requests if request.body["model"] == JUDGE_MODEL]
+    assert len(asked) == 3
+    for words in asked:
+        assert "impressions formed by an engine that is not shown" in words
+        assert ORIGINAL not in words
+        assert not [model for model in MODELS if model in words]
 
 
 # ---- stopped and deleted ----
@@ -297,12 +346,14 @@ def test_what_ends_in_the_middle_keeps_no_column(
     run = desk.ask(frozen.by_model, [SECOND, "openai/gpt-4o"])
 
     def interrupts(body: dict[str, Any]) -> dict[str, Any]:
-        wait_until(lambda: len(desk.columns(run)) == 2, 60)
+        wait_until(lambda: [one.stage for one in desk.state(run).columns] == ["done", "done", "asked"], 60)
         (runtime.stop if end == "stop" else runtime.delete)(frozen.session)
         return ANSWERS[THIRD]
 
+    judged = len(MODELS) - 1
     gate.script(interrupts, model="openai/gpt-4o")
     desk.work(desk.job_of(run))
+    assert len(gate.requests) == len(MODELS) + judged, "nobody is asked any more"
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 0}
     if end == "delete":
         assert rows_naming(database, frozen.session).keys() == {"audit"}
@@ -527,7 +578,7 @@ def test_the_commands(
 ) -> None:
     """Where no worker runs, a run that is waited for is made here."""
     session = frozen.session
-    gate.default = stand_in.json_reply(ANSWERS[SECOND])
+    gate.script(stand_in.json_reply(ANSWERS[DRIVER]), model=DRIVER)
     models = {"GATEWAY_BASE_URL": gate.base_url, "GATEWAY_API_KEY": "k", "MODEL_EMBEDDING": "rules"}
     error = crosscut("compare", session, "--model", SECOND, fails=SettingsError).exception
     assert f"GATEWAY_API_KEY is not set, and {DRIVER!r} needs it" in str(error)

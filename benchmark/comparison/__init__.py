@@ -6,7 +6,6 @@ from benchmark.comparison.types import (
     Agreement,
     AlignedImpression,
     Ballot,
-    Choice,
     Column,
     Comparison,
     HistoryEntry,
@@ -16,6 +15,7 @@ from benchmark.comparison.types import (
     RunState,
     Vote,
 )
+from storage.ballots import Choice
 
 __all__ = [
     "Agreement",

@@ -14,7 +14,6 @@ from benchmark.comparison.replay import Case
 from benchmark.comparison.types import (
     Ballot,
     BlindOutput,
-    Choice,
     Column,
     HistoryEntry,
     Override,
@@ -25,7 +24,7 @@ from benchmark.comparison.types import (
 from benchmark.snapshot import SnapshotDesk
 from errors import InputError
 from instruments.profile import Wire
-from storage.ballots import BallotRow, Ballots, OverrideRow, VoteRow
+from storage.ballots import BallotRow, Ballots, Choice, OverrideRow, VoteRow
 from storage.comparisons import STOPPED, Comparisons
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)

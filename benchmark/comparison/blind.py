@@ -19,7 +19,7 @@ from settings import RULES
 
 Pair = tuple[str, str]
 _QUOTE = re.compile(r"(<quote>.*?</quote>)", re.DOTALL)
-_SHORTEST_PART = 2
+_TELLING = re.compile(r"\w[-.:/]\w|\d")
 
 
 class _Hidden(BaseModel):
@@ -85,7 +85,8 @@ class _Mask:
 
 
 def _parts(model: str) -> set[str]:
-    """The id and its parts; `rules` alone is an everyday word, and no prose is signed with it."""
+    """What gives a model away: its id, its maker, and its name unless that is an everyday word such as `small`."""
     if model == RULES:
         return set()
-    return {part for part in (model, *model.split("/")) if len(part) >= _SHORTEST_PART}
+    maker, _, name = model.partition("/")
+    return {model, maker, name} if _TELLING.search(name) else {model, maker}

@@ -110,7 +110,7 @@ class ComparisonDesk(BallotDesk):
 
     def _compare(self, job: Job, run: ComparisonRun) -> None:
         case = Case.of(self.snapshots.get(run.snapshot_sha256))
-        kept = {column.model: column for column in self.columns(run.id)}
+        kept = {column.model: column for column in self.columns(run.id) if self.replayer.has_asked(column)}
         with ThreadPoolExecutor(MOST_MODELS + 1, thread_name_prefix="column") as pool:
             made = [pool.submit(self._make, job, run, case, model, kept.get(model)) for model in run.models]
         for future in made:

@@ -74,6 +74,10 @@ class Replayer:
         """Empty for the rules, which have no prompt."""
         return "" if model == RULES else self.prompt.version
 
+    def has_asked(self, column: Column) -> bool:
+        """Whether a column was asked for in the words of this very prompt; the rules are asked in none."""
+        return column.prompt_sha256 in (None, self.prompt.sha256)
+
     def column(self, case: Case, model: str, *, is_driver: bool = False) -> Column:
         """Never an error of its own: what goes wrong with one model is told in its column, and nobody stands in."""
         began = time.monotonic()

@@ -7,11 +7,12 @@ from typing import Literal
 from agents.failures import FailureKind
 from benchmark.judge import Judgement
 from instruments.profile import Confidence, Timestamp, Wire
-from instruments.tools import Diagnosis, DiagnosticMode, ItemId, ReportSection
+from instruments.tools import Diagnosis, ItemId, ReportSection
+from storage.ballots import Choice
+from storage.jobs import JobStatus
 
 ColumnStage = Literal["waiting", "asked", "answered", "done", "failed"]
 """`answered`: and the judge is asked."""
-Choice = Literal["left", "right", "tie", "both_bad"]
 
 
 class Trouble(Wire):
@@ -109,8 +110,7 @@ class RunState(Wire):
     run_id: str
     session_id: str
     snapshot_sha256: str
-    mode: DiagnosticMode | None = None
-    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    status: JobStatus
     error: str | None = None
     columns: tuple[ColumnState, ...]
     asked_at: Timestamp
