@@ -143,6 +143,17 @@ class Agent(Generic[In, Out]):
     async def arun(self, inp: In) -> AgentResult[Out]:
         return await self._run(inp, background.arun)
 
+    def ask_model(self, inp: In) -> AgentResult[Out | None]:
+        """The model alone: the rules do not stand in, and without a usable answer the output is None."""
+        return _finished(self._ask_model(inp))
+
+    async def _ask_model(self, inp: In) -> AgentResult[Out | None]:
+        if self.llm is None:
+            raise ValueError(f"{self.name} has no model to ask")
+        tries = _Tries(self.llm, inp, self.budget, _blocking, time.monotonic())
+        answer = await tries.answer()
+        return tries.result(answer.output if answer else None, "llm")
+
     async def _run(self, inp: In, perform: Perform) -> AgentResult[Out]:
         started = time.monotonic()
         if self.llm is None:
@@ -200,7 +211,7 @@ class _Tries(Generic[In, Out]):
                 if pause > 0:
                     await self.perform(partial(asyncio.sleep, pause))
 
-    def result(self, output: Out, engine: Literal["llm", "rules"]) -> AgentResult[Out]:
+    def result(self, output: T, engine: Literal["llm", "rules"]) -> AgentResult[T]:
         return AgentResult(
             output,
             engine,

@@ -6,13 +6,14 @@ import sys
 
 from rich.console import Console
 
-from cli import benchmarks, interviews, library, lines, product, reports, reviews, safety, sessions
+from cli import benchmarks, comparisons, interviews, library, lines, product, reports, reviews, safety, sessions
 from cli.base import app
 from errors import CrosscutError
 
 __all__ = [
     "app",
     "benchmarks",
+    "comparisons",
     "interviews",
     "library",
     "lines",

@@ -10,6 +10,7 @@ from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown, worker_ready
 from kombu.exceptions import OperationalError
 
+from benchmark.comparison import ComparisonDesk, open_desk
 from benchmark.desk import KIND as MEASURING
 from benchmark.desk import BenchmarkDesk, open_benchmark
 from benchmark.snapshot import SnapshotDesk
@@ -31,6 +32,7 @@ _SILENCE_SECONDS = 90.0
 INGEST = "crosscut.ingest"
 GIVE_VECTORS = "crosscut.reindex"
 MEASURE = "crosscut.measure"
+COMPARE = "crosscut.compare"
 _FURNISH = "crosscut.furnish"
 
 celery = Celery("crosscut")
@@ -62,6 +64,7 @@ class _Process:
     database_url: str = ""
     runtime: InterviewRuntime | None = None
     database: Database | None = None
+    comparisons: ComparisonDesk | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
 
@@ -93,6 +96,8 @@ def _open(**_signal: Any) -> None:
     settings = _process.settings or load_settings()
     opened = connected(settings, _process.database_url, load_vault(settings))
     _process.database, _process.runtime = _process.stack.enter_context(opened)
+    _process.comparisons = open_desk(settings, _process.database, _process.runtime)
+    _process.stack.callback(_process.comparisons.close)
 
 
 @worker_process_shutdown.connect
@@ -130,6 +135,12 @@ def give_vectors(job_id: str) -> None:
     _ingestion().reindex(job_id)
 
 
+@celery.task(name=COMPARE)
+def compare(job_id: str) -> None:
+    """Replay the diagnostician on a snapshot, for every model of a run."""
+    _comparisons().work(job_id)
+
+
 @celery.task(name=_FURNISH)
 def furnish() -> None:
     """Put the sample handbook into a library that nobody has used yet."""
@@ -151,13 +162,19 @@ def take_up(silence: float = _SILENCE_SECONDS) -> int:
     unmeasured = benchmark.jobs.waiting(MEASURING, seconds=silence)
     for job_id in unmeasured:
         benchmark.run(job_id)
-    return len(left) + len(unfinished) + len(unmeasured)
+    return len(left) + len(unfinished) + len(unmeasured) + _comparisons().take_up(silence)
 
 
 def _benchmark() -> BenchmarkDesk:
     if _process.database is None or _process.settings is None or _process.runtime is None:
         raise ServiceError("report cards are worked on in a worker process only")
     return open_benchmark(_process.settings, _process.database, _process.runtime)
+
+
+def _comparisons() -> ComparisonDesk:
+    if _process.comparisons is None:
+        raise ServiceError("comparisons are made in a worker process only")
+    return _process.comparisons
 
 
 def _ingestion() -> Ingestion:
