@@ -168,7 +168,7 @@ class GatewayClient:
                 api_key=self._api_key,
                 http_async_client=http,
                 openai_proxy="",
-                temperature=0 if _price(self._model).get("temperature", True) else None,
+                temperature=temperature_of(self._model),
                 max_retries=0,
                 timeout=None,
                 disable_streaming=True,
@@ -192,6 +192,11 @@ class GatewayClient:
         )
         _refuse_unusable(completion, refused=bool(message.additional_kwargs.get("refusal")))
         return completion
+
+
+def temperature_of(model: str) -> float | None:
+    """What is sent; None where the model takes none."""
+    return 0 if _price(model).get("temperature", True) else None
 
 
 def cost_usd(model: str, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:

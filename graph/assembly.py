@@ -17,6 +17,7 @@ from agents.risk.checker import RiskChecker
 from agents.scorer import scorer
 from graph.checkpoints import SealedSaver
 from graph.interview import CallRecorder, InterviewAgents
+from graph.provenance import provenance_of
 from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.threads import Versions
@@ -99,6 +100,7 @@ def _versions(settings: Settings, library: PromptLibrary) -> Versions:
     return Versions(
         model=" ".join(f"{role}={model}" for role, model in sorted(settings.models.items())),
         prompt=" ".join(f"{p.name}@{p.version}+{p.sha256[:12]}" for p in prompts),
+        provenance=provenance_of(settings, prompts),
     )
 
 

@@ -14,11 +14,13 @@ from typing import Any
 from agents.contract import Agent, AgentResult
 from agents.diagnostician import candidates
 from agents.report.sections import ReportInput, sections
-from errors import CrosscutError, InputError, ModelError, ServiceError
+from errors import CrosscutError, InputError, ModelError, NotFoundError, ServiceError
+from graph.basis import Basis, Made
+from graph.corrections import CorrectedScore, corrected, standing_corrections
 from graph.state import AgentRecord
 from graph.view import View
 from instruments.disorders import disorders
-from instruments.level1 import level1
+from instruments.level1 import item_number, level1
 from instruments.profile import PatientProfile, SessionStatus, Timestamp, Wire
 from instruments.tools import (
     Diagnose,
@@ -32,6 +34,7 @@ from instruments.tools import (
     RetrieveDsmPassages,
     Retriever,
 )
+from storage.corrections import STOPPED, Corrections
 from storage.reports import GONE, Reports, Revision
 
 Progress = Callable[[str], None]
@@ -49,6 +52,8 @@ class Report(Wire):
     diagnosis: Diagnosis
     passages: tuple[Passage, ...]
     profile: PatientProfile
+    corrections: tuple[CorrectedScore, ...] = ()
+    """What the therapist corrected; `profile` has their scores, each correction the one that was there before."""
     revision: int = 0
     written_at: Timestamp | None = None
     stopped: bool = False
@@ -61,13 +66,16 @@ class Report(Wire):
 
 @dataclass(frozen=True)
 class ReportDesk:
-    """`view` gives a session as it stands; `record_calls` accounts for the model's calls."""
+    """`view` gives a session as it stands; `record_calls` accounts for the model's calls; `basis` gathers what a
+    revision was made from, to be kept with it."""
 
     reports: Reports
     retriever: Retriever
     diagnostician: Agent[Diagnose, Diagnosis]
     view: Callable[[str], View]
     record_calls: Callable[[str, int, str, AgentResult[Any]], None]
+    corrections: Corrections
+    basis: Callable[[Made], Basis]
 
     def generate_report(self, call: GenerateReport) -> Iterator[ReportSection]:
         yield from self.newest(call.session_id).sections
@@ -94,11 +102,44 @@ class ReportDesk:
         with self.reports.writing(session_id):
             if not again and (found := self.reports.newest(session_id, mode)):
                 return _read(found)
-            report = self._made(view, mode or view.mode, on_stage or (lambda _: None))
-            kept = self.reports.add(session_id, report.mode, report.model_dump_json(by_alias=True).encode())
+            report, basis = self._made(view, mode or view.mode, on_stage or (lambda _: None))
+            kept = self.reports.add(session_id, report.mode, _bytes(report), _bytes(basis))
         if kept is None:
             raise InputError(GONE)
         return _read(kept)
+
+    def correct(self, session_id: str, item: int, score: int, reason: str, by: str) -> Report | None:
+        """Correct an item's score and write the report anew; None while the interview is going on.
+
+        What was scored stays on record, and a correction of it can be made at any time, but not once the session was
+        stopped for safety.
+        """
+        view = self.view(session_id)
+        if view.profile.session_status is SessionStatus.TERMINATED:
+            raise InputError(STOPPED)
+        if item not in [item_number(done) for done in view.profile.question_state.completed_items]:
+            raise InputError(f"item {item} has not been scored yet: there is nothing to correct.")
+        if score not in range(len(level1().scale)):
+            raise InputError(f"a score is 0 to {len(level1().scale) - 1}, not {score}.")
+        self.corrections.add(session_id, item, score, reason, by)
+        return None if view.open else self.write(session_id, self._newest_mode(session_id))
+
+    def _newest_mode(self, session_id: str) -> DiagnosticMode | None:
+        found = self.reports.newest(session_id)
+        return _read(found).mode if found else None
+
+    def kept(self, session_id: str, revision: int | None = None) -> tuple[Report, Basis]:
+        """A revision, the newest if none is named, with what it was made from."""
+        found = [one for one in self.revisions(session_id) if revision in (None, one.revision)]
+        if not found:
+            raise NotFoundError(f"session {session_id!r} has no revision {revision or 1} of its report.")
+        basis = self.reports.basis(session_id, found[-1].revision)
+        if basis is None:
+            raise InputError(
+                f"revision {found[-1].revision} was written by an older version, which did not keep what it was made "
+                f"from: `crosscut report {session_id} --again` writes one that can be benchmarked."
+            )
+        return found[-1], Basis.model_validate_json(basis)
 
     def write_missing(self) -> list[str]:
         """Write the first report of every completed session that has none; one that fails keeps nobody else's back."""
@@ -114,8 +155,10 @@ class ReportDesk:
             return False
         return True
 
-    def _made(self, view: View, mode: DiagnosticMode, on_stage: Progress) -> Report:
-        call = diagnosis_call(view.profile, mode)
+    def _made(self, view: View, mode: DiagnosticMode, on_stage: Progress) -> tuple[Report, Basis]:
+        corrections = standing_corrections(view.profile, self.corrections.standing(view.session_id))
+        profile = corrected(view.profile, corrections)
+        call = diagnosis_call(profile, mode)
         on_stage("retrieve")
         passages = self._passages(call)
         _refuse_unfinished(self.view(view.session_id))  # stopped while passages were looked up: no engine is asked
@@ -124,16 +167,18 @@ class ReportDesk:
         self.record_calls(view.session_id, view.turn, "diagnostician", made)
         on_stage("write")
         engines = {**_engines(view), "diagnostician": _engine(made.engine, made.model)}
-        given = ReportInput(view.profile, made.output, mode, engines)
-        return Report(
+        originals = {one.item_id: one.original for one in corrections}
+        report = Report(
             session_id=view.session_id,
             mode=mode,
             engines=engines,
-            sections=tuple(sections(given)),
+            sections=tuple(sections(ReportInput(profile, made.output, mode, engines, originals))),
             diagnosis=made.output,
             passages=tuple(map(_without_text, passages)) if mode == "categorical" else passages,
-            profile=view.profile,
+            profile=profile,
+            corrections=corrections,
         )
+        return report, self.basis(Made(view, corrections, passages, made))
 
     def _passages(self, call: Diagnose) -> tuple[Passage, ...]:
         """None for a screening. Where categories are all that may be named, a citation names no more than these."""
@@ -214,6 +259,10 @@ def _refuse_unfinished(view: View) -> None:
     if status is SessionStatus.ACTIVE:
         done, total = view.items_completed, len(level1().items)
         raise InputError(f"this interview is not finished ({done} of {total} items): its report comes when it is.")
+
+
+def _bytes(value: Wire) -> bytes:
+    return value.model_dump_json(by_alias=True).encode()
 
 
 def _read(revision: Revision) -> Report:

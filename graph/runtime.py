@@ -29,6 +29,7 @@ from errors import (
     TurnInProgress,
     UnrecordedStop,
 )
+from graph.basis import BasisDesk
 from graph.interview import InterviewAgents, ReceivedMessage, stop_update
 from graph.reporting import ReportDesk
 from graph.safety import SafetyDesk
@@ -36,6 +37,7 @@ from graph.state import InterviewState
 from graph.threads import InterviewThreads, Versions
 from graph.view import View, view_of
 from instruments.profile import RiskFlags, SessionStatus
+from storage.corrections import Corrections
 from storage.database import Connection, Database
 from storage.deletion import delete_session
 from storage.reports import Reports
@@ -60,7 +62,13 @@ class InterviewRuntime:
         self.turns = Turns(database)
         self._threads = InterviewThreads(database, agents, versions)
         self.reports = ReportDesk(
-            Reports(database), agents.retriever, agents.diagnostician, self._stored_view, agents.record_calls
+            Reports(database),
+            agents.retriever,
+            agents.diagnostician,
+            self._stored_view,
+            agents.record_calls,
+            Corrections(database),
+            BasisDesk(database, versions.provenance).of,
         )
         # A page's script is ended by a rerun or a closed tab; a turn is not, since it runs in threads of its own.
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")

@@ -19,6 +19,7 @@ from langgraph.types import Command
 from errors import StorageError, TurnInProgress
 from graph.checkpoints import SealedSaver
 from graph.interview import InterviewAgents, build_interview
+from graph.provenance import Provenance
 from graph.state import InterviewState, InterviewUpdate, Setup, first_state, plain
 from instruments.profile import PatientProfile, SessionMeta
 from storage.database import Connection, Database, borrowed
@@ -31,10 +32,11 @@ _STOP_PATIENCE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Versions:
-    """What made this session's words and scores; goes into `sessionMeta`."""
+    """What made this session's words and scores; the first two go into `sessionMeta`."""
 
     model: str
     prompt: str
+    provenance: Provenance
 
 
 class InterviewThreads:

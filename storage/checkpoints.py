@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import datetime
 from typing import Any
 
-from storage.database import Connection
+from storage.database import Connection, Database
 
 Reseal = Callable[[tuple[str, bytes]], tuple[str, bytes]]
 """From a stored type and blob to those that take their place."""
@@ -74,3 +75,13 @@ def _rewrite(connection: Connection, table: str, thread: str, channels: list[str
 def delete_threads(connection: Connection, threads: list[str]) -> None:
     for table in TABLES:
         connection.execute(f"DELETE FROM {table} WHERE thread_id = ANY(%s)", (threads,))
+
+
+def written_at(database: Database, thread: str) -> list[datetime]:
+    """When each checkpoint of a thread was written, oldest first."""
+    rows = database.all(
+        "SELECT (checkpoint ->> 'ts')::timestamptz AS at FROM checkpoints "
+        "WHERE thread_id = %s AND checkpoint_ns = '' ORDER BY checkpoint_id",
+        thread,
+    )
+    return [row["at"] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import astuple, dataclass
 from decimal import Decimal
 
@@ -46,6 +47,18 @@ class ModelCalls:
                 f"INSERT INTO model_calls VALUES ({', '.join(['%s'] * 12)}, now())",  # noqa: S608
                 [astuple(call) for call in calls],
             )
+
+    def of_session(self, session_id: str, agents: Collection[str]) -> list[ModelCall]:
+        """The calls of these agents, in the order they were made."""
+        rows = self._db.all(
+            """
+            SELECT session_id, turn, agent, try AS attempt, model, prompt_version, prompt_sha256, outcome,
+                   prompt_tokens, completion_tokens, cost_usd::float8 AS cost_usd, seconds
+            FROM model_calls WHERE session_id = %s AND agent = ANY(%s) ORDER BY turn, at, agent, try
+            """,
+            session_id, list(agents),
+        )  # fmt: skip
+        return [ModelCall(**row) for row in rows]
 
     def spent(self, session_id: str) -> Spent:
         row = self._db.one(

@@ -51,8 +51,11 @@ class Reports:
         except psycopg.OperationalError as error:
             raise ServiceError("the database did not answer. `crosscut doctor` says why.") from error
 
-    def add(self, session_id: str, mode: str, body: bytes) -> Revision | None:
-        """The next revision; None when the session is no longer a completed one: stopped or deleted meanwhile."""
+    def add(self, session_id: str, mode: str, body: bytes, basis: bytes) -> Revision | None:
+        """The next revision; None when the session is no longer a completed one: stopped or deleted meanwhile.
+
+        `basis` is what it was made from, kept apart: a reader of the report is not shown all of it.
+        """
         with self._db.transaction() as connection:
             if not _is_completed(connection, session_id):
                 return None
@@ -60,10 +63,14 @@ class Reports:
                 "SELECT coalesce(max(revision), 0) + 1 AS next FROM reports WHERE session_id = %s", (session_id,)
             ).fetchone()
             number = int(row["next"]) if row else 1
-            sealed = self._db.vault.seal(body, _aad(session_id, number))
+            seal = self._db.vault.seal
+            sealed = seal(body, _aad(session_id, number)), seal(basis, _basis_aad(session_id, number))
             made = connection.execute(
-                "INSERT INTO reports (session_id, revision, mode, body) VALUES (%s, %s, %s, %s) RETURNING created_at",
-                (session_id, number, mode, sealed),
+                """
+                INSERT INTO reports (session_id, revision, mode, body, basis) VALUES (%s, %s, %s, %s, %s)
+                RETURNING created_at
+                """,
+                (session_id, number, mode, *sealed),
             ).fetchone()
         assert made is not None  # noqa: S101  # an insert returns its row
         return Revision(session_id, number, mode, made["created_at"], body)
@@ -71,7 +78,8 @@ class Reports:
     def newest(self, session_id: str, mode: str | None = None) -> Revision | None:
         row = self._db.one(
             """
-            SELECT r.*, s.status FROM reports r JOIN sessions s ON s.id = session_id
+            SELECT session_id, revision, r.mode, body, r.created_at, s.status
+            FROM reports r JOIN sessions s ON s.id = session_id
             WHERE session_id = %s AND r.mode = coalesce(%s, r.mode) ORDER BY revision DESC LIMIT 1
             """,
             session_id, mode,
@@ -81,12 +89,20 @@ class Reports:
     def all_of(self, session_id: str) -> list[Revision]:
         rows = self._db.all(
             """
-            SELECT r.*, s.status FROM reports r JOIN sessions s ON s.id = session_id
+            SELECT session_id, revision, r.mode, body, r.created_at, s.status
+            FROM reports r JOIN sessions s ON s.id = session_id
             WHERE session_id = %s ORDER BY revision
             """,
             session_id,
         )
         return [self._opened(row) for row in rows]
+
+    def basis(self, session_id: str, revision: int) -> bytes | None:
+        """What a revision was made from; None where an older version wrote it and kept nothing."""
+        row = self._db.one("SELECT basis FROM reports WHERE session_id = %s AND revision = %s", session_id, revision)
+        if row is None or row["basis"] is None:
+            return None
+        return self._db.vault.open(row["basis"], _basis_aad(session_id, revision))
 
     def unwritten(self) -> list[str]:
         """Completed sessions of patients that have no report: whoever should have written it is gone."""
@@ -112,3 +128,7 @@ def _is_completed(connection: Connection, session_id: str) -> bool:
 
 def _aad(session_id: str, revision: int) -> str:
     return f"{session_id}:report:{revision}"
+
+
+def _basis_aad(session_id: str, revision: int) -> str:
+    return f"{session_id}:report:{revision}:basis"

@@ -19,11 +19,14 @@ from graph.view import View
 from settings import Settings
 from storage.audit import Audit
 from storage.checkpoints import TABLES as CHECKPOINT_TABLES
+from storage.corrections import Corrections
 from storage.crypto import Vault
 from storage.database import Database
 from storage.jobs import Jobs
+from storage.labels import Labels
 from storage.model_calls import ModelCall, ModelCalls
 from storage.notices import Notices
+from storage.results import Results
 from storage.sessions import Sessions
 from storage.snapshots import Snapshots
 from storage.spool import Spool, StopRecord
@@ -42,7 +45,12 @@ def _with_everything(runtime: InterviewRuntime, database: Database) -> View:
     """A session that has left something in every table that sessions can leave something in."""
     view = runtime.submit(runtime.start().session_id, WORRY, expected_turn=1)
     session = view.session_id
-    Snapshots(database).freeze(session, {"report": session})
+    database.run("UPDATE sessions SET status = 'completed' WHERE id = %s", session)
+    sha256 = Snapshots(database).freeze(session, {"report": session})
+    database.run("UPDATE sessions SET status = 'active' WHERE id = %s", session)
+    Results(database).put(sha256, "judge", "1", {"note": session})
+    Corrections(database).add(session, 1, 0, "told me so", "therapist")
+    Labels(database).add(session, 1, "missed", "therapist")
     Jobs(database).enqueue("benchmark", session, session_id=session)
     Notices(database).acknowledge(session, by="therapist", note="called back")
     call = ModelCall(session, 1, "scorer", 1, "openai/gpt-4.1", "1", "0" * 64, "ok", 1, 1, 0.0, 0.1)
@@ -61,7 +69,18 @@ def test_no_row_of_a_deleted_session_is_left_anywhere_but_in_the_audit(
     other = _with_everything(runtime, database).session_id
     bystander = rows_of(database, other)
     named = rows_naming(database, session)
-    with_session = {"sessions", "turns", "snapshots", "jobs", "model_calls", "notices", *CHECKPOINT_TABLES, *KEPT}
+    with_session = {
+        "sessions",
+        "turns",
+        "snapshots",
+        "jobs",
+        "model_calls",
+        "notices",
+        "corrections",
+        "labels",
+        *CHECKPOINT_TABLES,
+        *KEPT,
+    }
     assert named.keys() == with_session, "the session was everywhere"
     audited = Audit(database).entries(session)
 

@@ -169,13 +169,20 @@ def test_a_cancelled_job_stays_cancelled(database: Database) -> None:
 
 def test_a_snapshot_is_addressed_by_its_content(database: Database) -> None:
     session, snapshots = Sessions(database).create().id, Snapshots(database)
+    with pytest.raises(InputError, match="not finished"):
+        snapshots.freeze(session, {})
+    database.run("UPDATE sessions SET status = 'completed'")
     body = {"b": [1, 2.5, None], "a": "Grüße"}
     first = snapshots.freeze(session, body)
     assert snapshots.freeze(session, {"a": "Grüße", "b": [1, 2.5, None]}) == first == address(body)
     assert snapshots.get(first) == body
-    assert snapshots.of_session(session) == [first]
+    assert [one.sha256 for one in snapshots.of_session(session)] == [first]
     other = snapshots.freeze(session, {"a": 1})
-    database.run("UPDATE snapshots SET body = (SELECT body FROM snapshots WHERE sha256 = %s)", other)
+    forged = "UPDATE snapshots SET body = (SELECT body FROM snapshots WHERE sha256 = %s)"
+    with pytest.raises(psycopg.errors.RaiseException, match="never changed"):
+        database.run(forged, other)
+    database.run("ALTER TABLE snapshots DISABLE TRIGGER snapshots_immutable")
+    database.run(forged, other)
     with pytest.raises(SealError):
         snapshots.get(first)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
@@ -30,6 +30,7 @@ class _Table(BaseModel):
     reached: str
     not_reached: str
     undetermined: str
+    corrected: str
     no_measure: str
     no_words: str
 
@@ -52,18 +53,19 @@ def _wording() -> _Wording:
 
 @dataclass(frozen=True)
 class ReportInput:
-    """`engines` says who worded, scored and formed impressions."""
+    """`engines` says who worded, scored and formed impressions; `originals` what was scored before it was corrected."""
 
     profile: PatientProfile
     diagnosis: Diagnosis
     mode: DiagnosticMode
     engines: dict[str, str]
+    originals: Mapping[str, int] = field(default_factory=dict)
 
 
 def sections(given: ReportInput) -> Iterator[ReportSection]:
     yield ReportSection(title="Executive Summary", markdown=_summary(given))
     yield ReportSection(title="Symptom Domain Table", markdown=_domains(given.profile))
-    yield ReportSection(title="Item-Level Appendix", markdown=_items(given.profile))
+    yield ReportSection(title="Item-Level Appendix", markdown=_items(given))
     yield ReportSection(title="Provisional Impressions", markdown=_impressions(given))
     yield ReportSection(title="Limitations", markdown=_limitations(given))
 
@@ -120,17 +122,19 @@ def _domain_row(row: DomainRow) -> tuple[str, ...]:
     )
 
 
-def _items(profile: PatientProfile) -> str:
-    return _table(_wording().table.item_head, [_item_row(item, profile) for item in level1().items])
+def _items(given: ReportInput) -> str:
+    return _table(_wording().table.item_head, [_item_row(item, given) for item in level1().items])
 
 
-def _item_row(item: Item, profile: PatientProfile) -> tuple[str, ...]:
-    words, response = _wording().table, profile.response(item.id)
+def _item_row(item: Item, given: ReportInput) -> tuple[str, ...]:
+    words, response = _wording().table, given.profile.response(item.id)
     if response is None:
         return item.id, tagged("sym", item.topic), words.no_words, words.no_words, words.no_words
     score = f"{response.score} · {level1().scale[response.score].label}"
     if response.undetermined:
         score = words.undetermined.format(score=response.score)
+    if item.id in given.originals:
+        score = words.corrected.format(score=score, original=given.originals[item.id])
     said = " ".join(map(quote, response.evidence_quotes)) or words.no_words
     return item.id, tagged("sym", item.topic), score, str(response.ambiguity), said
 
@@ -162,6 +166,8 @@ def _limitations(given: ReportInput) -> str:
     words = _wording().limitations
     unsure = [r.item_id for r in given.profile.item_responses if r.ambiguity >= _UNSURE_FROM]
     lines = [words["form"], *map(escaped, given.diagnosis.limitations)]
+    if given.originals:
+        lines.append(words["corrected"].format(items=", ".join(given.originals)))
     if unsure:
         lines.append(words["ambiguity"].format(items=", ".join(unsure)))
     lines.append(words["engine"].format(**{role: escaped(engine) for role, engine in given.engines.items()}))
