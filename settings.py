@@ -84,6 +84,8 @@ class Settings(BaseSettings):
     model_call_seconds: float = Field(20.0, gt=0, le=300)
     model_tries: int = Field(3, ge=1, le=3)
 
+    crosscut_lease_seconds: float = Field(30.0, ge=1, le=3600)
+
     grobid_url: Annotated[HttpUrl | None, AfterValidator(_bare_address)] = None
 
     crosscut_prompts: Path | None = None

@@ -6,11 +6,11 @@ import sys
 
 from rich.console import Console
 
-from cli import interviews, library, lines, product, reports, safety, sessions
+from cli import batch, interviews, library, lines, product, reports, safety, sessions
 from cli.base import app
 from errors import CrosscutError
 
-__all__ = ["app", "interviews", "library", "lines", "main", "product", "reports", "safety", "sessions"]
+__all__ = ["app", "batch", "interviews", "library", "lines", "main", "product", "reports", "safety", "sessions"]
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
-from benchmark.runs.measuring import measured
 from benchmark.runs.figures import CellFigures, unplayed
+from benchmark.runs.measuring import measured
 from benchmark.runs.patients import Patient, cell_seed, load_patient
 from benchmark.runs.spec import ModelEntry, RunSpec, parse_spec
 from errors import CrosscutError, NotFoundError, StorageError, UnrecordedStop
@@ -152,8 +152,14 @@ class CellRunner:
         if key not in self._runtimes:
             if len(self._runtimes) >= _MODELS_AT_HAND:
                 self._runtimes.pop(next(iter(self._runtimes))).close()
-            self._runtimes[key] = build_runtime(self._settings.model_copy(update=entry.settings), self._scratch)
+            self._runtimes[key] = build_runtime(_with_models(self._settings, entry), self._scratch)
         return self._runtimes[key]
+
+
+def _with_models(settings: Settings, entry: ModelEntry) -> Settings:
+    """The same settings with other models; a mere copy would keep what was computed from the old ones."""
+    given = {name: getattr(settings, name) for name in Settings.model_fields}
+    return Settings(_env_file=None, **{**given, **entry.settings})
 
 
 def _attentive(reply: Reply, is_lost: threading.Event) -> Reply:
