@@ -10,15 +10,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from benchmark.metrics.accuracy import LEVELS, first_or_nothing
+from benchmark.metrics.calibration import Bin, reliability
 from benchmark.runs import outcomes, statistics
 from benchmark.runs.figures import CellFigures
 from benchmark.runs.outcomes import METRICS, Metric
 from benchmark.runs.spec import RunSpec
 from benchmark.runs.statistics import Difference, Estimate
-from instruments.level1 import level1
 from storage.runs import Cell
 
 _BINS = 10
+_FURTHER = ("conversation", "explainability")
 KAPPA, MACRO_F1 = "kappa", "macro_f1"
 PAIRED = ("item_exact", "item_mae", "top1", "top3", "violations", "stop_right", "brier_items", "cost", "seconds")
 """Figures that every cell has by itself; kappa and macro-F1 are of all cells together."""
@@ -56,16 +58,6 @@ class ClassRow(_Table):
     f1: Estimate | None
 
 
-class Bin(_Table):
-    """Answers given with a confidence in [low, high); the last bin has 1 in it."""
-
-    low: float
-    high: float
-    count: int
-    confidence: float
-    right: float
-
-
 class RoleRow(_Table):
     role: str
     asked: int
@@ -81,6 +73,8 @@ class Group(_Table):
     outcomes: Outcomes
     estimates: dict[str, Estimate | None]
     judge: dict[str, Estimate | None] = {}
+    further: dict[str, Estimate | None] = {}
+    """The other metrics of snapshots, by their own names."""
     classes: tuple[ClassRow, ...] = ()
     reliability: dict[str, tuple[Bin, ...]] = {}
     violations: dict[str, int] = {}
@@ -154,12 +148,15 @@ def _group(model: str, mode: str, cells: Sequence[_Entered], seed: int) -> Group
         outcomes=_outcomes(cells),
         estimates=estimates,
         judge=_judge(done, seed),
+        further=_further(done, seed),
         classes=tuple(_class_rows(classes, done, seed)),
         reliability={
-            "items": _reliability([pair for _, f in done for pair in outcomes.item_confidences(f)]),
-            "impressions": _reliability([pair for _, f in done for pair in outcomes.impression_confidences(f)]),
+            "items": tuple(reliability([sure for _, f in done for sure in outcomes.item_confidences(f)], _BINS)),
+            "impressions": tuple(
+                reliability([sure for _, f in done for sure in outcomes.impression_confidences(f)], _BINS)
+            ),
         },
-        violations=_summed(figures.protocol for _, figures in done),
+        violations=_summed(outcomes.violations(figures) for _, figures in done),
         roles=tuple(_roles([figures for _, figures in done])),
         failures=dict(sorted(Counter(one.cell.error or "" for one in cells if one.cell.status == "failed").items())),
         total_cost_usd=None if None in costs else statistics.rounded(sum(cost or 0.0 for cost in costs)),
@@ -186,22 +183,21 @@ def _estimate(metric: Metric, done: Done, seed: int) -> Estimate | None:
 
 
 def _kappa(done: Done, seed: int) -> Estimate | None:
-    size = len(level1().scale)
     tables: dict[str, list[float]] = {}
     cells = 0
     for patient, figures in done:
-        judged = outcomes.judged_items(figures)
-        cells += bool(judged)
-        for item in judged:
-            table = tables.setdefault(patient, [0.0] * size * size)
-            table[(item.gold or 0) * size + item.score] += 1
+        pairs = outcomes.item_pairs(figures)
+        cells += bool(pairs)
+        for gold, given in pairs:
+            table = tables.setdefault(patient, [0.0] * LEVELS * LEVELS)
+            table[gold * LEVELS + given] += 1
     return statistics.clustered(tables, statistics.quadratic_kappa, seed, cells=cells)
 
 
 def _class_table(done: Done) -> list[str]:
     """Every name that is gold somewhere or was given first."""
     compared = [names for _, figures in done if (names := outcomes.names_compared(figures))]
-    return sorted({gold for gold, _ in compared} | {given[0] for _, given in compared})
+    return sorted({gold for gold, _ in compared} | {first_or_nothing(given) for _, given in compared})
 
 
 def _class_parts(names: Sequence[str], done: Done) -> tuple[dict[str, list[float]], int]:
@@ -215,7 +211,7 @@ def _class_parts(names: Sequence[str], done: Done) -> tuple[dict[str, list[float
             continue
         cells += 1
         row = parts.setdefault(patient, [0.0] * 3 * len(names))
-        gold, given = place[compared[0]], place[compared[1][0]]
+        gold, given = place[compared[0]], place[first_or_nothing(compared[1])]
         row[len(names) + gold] += 1
         row[2 * len(names) + given] += 1
         row[gold] += gold == given
@@ -233,23 +229,6 @@ def _class_rows(names: Sequence[str], done: Done, seed: int) -> Iterable[ClassRo
         hits, gold, given = (int(sum(row[number + len(names) * part] for row in parts.values())) for part in range(3))
         f1 = statistics.clustered(parts, statistics.f1_of(number, len(names)), seed, cells=cells)
         yield ClassRow(name=name, gold=gold, given=given, hits=hits, f1=f1)
-
-
-def _reliability(pairs: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
-    """Ten bins of equal width; empty ones are left out."""
-    binned: defaultdict[int, list[tuple[float, bool]]] = defaultdict(list)
-    for confidence, right in pairs:
-        binned[min(int(confidence * _BINS), _BINS - 1)].append((confidence, right))
-    return tuple(
-        Bin(
-            low=number / _BINS,
-            high=(number + 1) / _BINS,
-            count=len(some),
-            confidence=statistics.rounded(sum(confidence for confidence, _ in some) / len(some)),
-            right=statistics.rounded(sum(right for _, right in some) / len(some)),
-        )
-        for number, some in sorted(binned.items())
-    )
 
 
 def _outcomes(cells: Sequence[_Entered]) -> Outcomes:
@@ -279,6 +258,15 @@ def _judge(done: Done, seed: int) -> dict[str, Estimate | None]:
         for criterion, score in ((figures.judge and figures.judge.scores) or {}).items():
             values[criterion].setdefault(patient, []).append(float(score))
     return {criterion: statistics.mean(values[criterion], seed) for criterion in sorted(values)}
+
+
+def _further(done: Done, seed: int) -> dict[str, Estimate | None]:
+    values: defaultdict[str, ByPatient] = defaultdict(dict)
+    for patient, figures in done:
+        for name, value in figures.metrics.items():
+            if value is not None and name.partition(".")[0] in _FURTHER:
+                values[name].setdefault(patient, []).append(value)
+    return {name: statistics.mean(values[name], seed) for name in sorted(values)}
 
 
 def _roles(done: Sequence[CellFigures]) -> Iterable[RoleRow]:

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from benchmark.runs.figures import CellFigures, unplayed
-from benchmark.runs.measuring import measured
+from benchmark.runs.measuring import Held, measured
 from benchmark.runs.patients import Patient, cell_seed, load_patient
 from benchmark.runs.spec import ModelEntry, RunSpec, parse_spec
 from errors import CrosscutError, NotFoundError, StorageError, UnrecordedStop
@@ -44,7 +44,7 @@ class CellRunner:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, scratch: Database, on_last: Callable[[str], None]
+        self, settings: Settings, database: Database, scratch: Database, on_last: Callable[[str], object]
     ) -> None:
         self._settings = settings
         self._runs = Runs(database)
@@ -104,7 +104,7 @@ class CellRunner:
         view = self._begun(runtime, claim, patient, seed, keep=spec.keep)
         try:
             view = converse(runtime, view, _attentive(patient.reply(seed), is_lost))
-            return measured(runtime, self._scratch, view, patient.gold, entry, began, judge=spec.judge)
+            return measured(Held(view, patient, entry, began), runtime, self._scratch)
         except NotFoundError:
             if is_lost.is_set() or not self._runs.keep(claim, self._settings.crosscut_lease_seconds):
                 raise _Lost from None  # whoever has the cell now removed this session

@@ -31,6 +31,10 @@ def charts_of(made: Aggregate) -> dict[str, alt.TopLevelMixin]:
     return {name: _styled(chart) for name, chart in found.items() if chart is not None}
 
 
+def _chart(rows: list[Row]) -> Any:
+    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+
+
 def _styled(chart: Any) -> Any:
     return (
         chart.configure(background="white", font="Helvetica, Arial, sans-serif")
@@ -57,7 +61,7 @@ def _estimates(
     made: Aggregate, names: Iterable[str], title: str, domain: tuple[float, float] | None
 ) -> alt.TopLevelMixin | None:
     """One panel a figure, one row a model and mode."""
-    panels = []
+    panels: list[Any] = []
     order = list(dict.fromkeys(_label(group.model, group.mode, made) for group in made.groups))
     for name in names:
         rows = _estimate_rows(made, name)
@@ -90,7 +94,7 @@ def _panel(
     scale = alt.Scale(domain=[min(domain[0], low), domain[1]]) if domain else alt.Scale(zero=True, nice=True)
     axis = alt.Axis(labels=first, ticks=first, labelLimit=260)
     y = alt.Y("label:N", title=None, sort=order, axis=axis, scale=alt.Scale(domain=order))
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, color=colour)
+    base = _chart(rows).encode(y=y, color=colour)
     x = alt.X("low:Q", title=unit_of(name), scale=scale, axis=alt.Axis(tickCount=5))
     bars = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("value:Q", scale=scale))
@@ -103,7 +107,7 @@ def _heading(name: str) -> alt.TitleParams:
 
 def _differences(made: Aggregate) -> alt.TopLevelMixin | None:
     """A forest: one panel a figure, one row a pair of models; what crosses the line may be nothing."""
-    panels = []
+    panels: list[Any] = []
     for name in dict.fromkeys(pair.metric for pair in made.pairs):
         rows: list[Row] = []
         for pair in made.pairs:
@@ -129,18 +133,18 @@ def _cut(name: str) -> str:
 
 def _forest(rows: list[Row], name: str, *, first: bool) -> Any:
     axis = alt.Axis(labels=first, ticks=first, labelLimit=360)
-    base = alt.Chart(alt.Data(values=rows)).encode(y=alt.Y("label:N", title=None, sort=None, axis=axis))
+    base = _chart(rows).encode(y=alt.Y("label:N", title=None, sort=None, axis=axis))
     furthest = max(max(abs(row["low"]), abs(row["high"])) for row in rows) or 0.001
     scale = alt.Scale(domain=[-1.08 * furthest, 1.08 * furthest])
     x = alt.X("low:Q", title=f"Difference, {unit_of(name)}", scale=scale, axis=alt.Axis(tickCount=5))
-    nought = alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(strokeDash=[4, 3], color="#888888").encode(x="x:Q")
+    nought = _chart([{"x": 0}]).mark_rule(strokeDash=[4, 3], color="#888888").encode(x="x:Q")
     bars = base.mark_rule(strokeWidth=2, color="#333333").encode(x=x, x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1, color="#333333").encode(x=alt.X("value:Q", scale=scale))
     height = _ROW * max(2, len({row["label"] for row in rows}))
     return (nought + bars + points).properties(width=_WIDTH, height=height, title=_heading(name))
 
 
-def _classes(made: Aggregate) -> alt.TopLevelMixin | None:
+def _classes(made: Aggregate) -> Any:
     rows: list[Row] = [
         {
             "class": f"{row.name} ({row.gold})",
@@ -155,7 +159,7 @@ def _classes(made: Aggregate) -> alt.TopLevelMixin | None:
     if not rows:
         return None
     order = list(dict.fromkeys(_label(group.model, group.mode, made) for group in made.groups))
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = _chart(rows).encode(
         x=alt.X("label:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=150, orient="top")),
         y=alt.Y("class:N", title="First impression (interviews with this gold)", sort=alt.SortField("class")),
     )
@@ -172,14 +176,14 @@ def _classes(made: Aggregate) -> alt.TopLevelMixin | None:
 
 def _reliability(made: Aggregate) -> alt.TopLevelMixin | None:
     """On the dashed line, confidence is what it claims to be; below it, too high."""
-    kinds = {"items": "Item scores", "impressions": "First impressions"}
+    kinds = {"items": "Item scores", "impressions": "Impressions"}
     rows: list[Row] = [
         {
             "model": group.model,
             "label": _label(group.model, group.mode, made),
             "of": kinds[kind],
-            "confidence": b.confidence,
-            "right": b.right,
+            "confidence": b.mean_confidence,
+            "right": b.accuracy,
             "count": b.count,
         }
         for group in made.groups
@@ -203,18 +207,20 @@ def _reliability(made: Aggregate) -> alt.TopLevelMixin | None:
 def _reliability_panel(rows: list[Row], kind: str, colours: alt.Scale) -> Any:
     unit = alt.Scale(domain=[0, 1])
     diagonal = (
-        alt.Chart(alt.Data(values=[{"a": 0, "b": 0}, {"a": 1, "b": 1}]))
+        _chart([{"a": 0, "b": 0}, {"a": 1, "b": 1}])
         .mark_line(strokeDash=[4, 3], color="#888888")
         .encode(x=alt.X("a:Q", scale=unit), y=alt.Y("b:Q", scale=unit))
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = _chart(rows).encode(
         x=alt.X("confidence:Q", title="Mean confidence (0–1)", scale=unit),
         y=alt.Y("right:Q", title="Share right (0–1)", scale=unit),
         color=alt.Color("label:N", title="Model", scale=colours),
     )
     lines = base.mark_line(strokeWidth=1.5)
     points = base.mark_point(filled=True, opacity=0.9).encode(
-        size=alt.Size("count:Q", title="Answers", scale=alt.Scale(type="sqrt", range=[20, 260]))
+        size=alt.Size(
+            "count:Q", title="Answers", scale=alt.Scale(type="sqrt", range=[20, 260]), legend=alt.Legend(tickCount=4)
+        )
     )
     title = alt.TitleParams(kind, fontSize=12, anchor="start", fontWeight="bold", offset=4)
     return (diagonal + lines + points).properties(width=260, height=260, title=title)

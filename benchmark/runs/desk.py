@@ -62,7 +62,7 @@ class RunDesk:
         runs: Runs,
         *,
         wake: Wake,
-        wake_aggregate: Callable[[str], None],
+        wake_aggregate: Callable[[str], object],
         delete_session: Callable[[str], object],
     ) -> None:
         self._settings = settings

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchmark.runs.patients import Gold
+from benchmark.runs.patients import Expected
 from benchmark.runs.spec import ModelEntry
 from graph.state import AgentRecord
 from graph.view import View
@@ -54,8 +54,6 @@ class SpentFigures(_Figures):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
-    turn_p50: float | None = None
-    turn_p95: float | None = None
 
 
 class JudgeFigures(_Figures):
@@ -72,21 +70,21 @@ class CellFigures(_Figures):
     items: tuple[ItemFigure, ...] = ()
     impressions: tuple[ImpressionFigure, ...] | None = None
     gold_names: tuple[str, ...] | None = None
-    protocol: dict[str, int] = {}
-    explained: dict[str, float | None] = {}
+    metrics: dict[str, float | None] = {}
+    """Those of the snapshot, by name; None where one does not apply."""
     roles: dict[str, RoleFigure] = {}
     spent: SpentFigures
     judge: JudgeFigures | None = None
     snapshot: str | None = None
 
 
-def stop_right(view: View, gold: Gold) -> bool | None:
-    if gold.stops is None:
+def stop_right(view: View, expected: Expected) -> bool | None:
+    if expected.stops is None:
         return None
-    return gold.stops == (view.profile.session_status is SessionStatus.TERMINATED)
+    return expected.stops == (view.profile.session_status is SessionStatus.TERMINATED)
 
 
-def item_figures(view: View, gold: Gold) -> tuple[ItemFigure, ...]:
+def item_figures(view: View, expected: Expected) -> tuple[ItemFigure, ...]:
     """As scored; gold beside it where there is some."""
     return tuple(
         ItemFigure(
@@ -94,7 +92,7 @@ def item_figures(view: View, gold: Gold) -> tuple[ItemFigure, ...]:
             score=response.score,
             ambiguity=response.ambiguity,
             confidence=response.confidence,
-            gold=(gold.scores or {}).get(item_number(response.item_id)),
+            gold=(expected.scores or {}).get(item_number(response.item_id)),
         )
         for response in view.profile.item_responses
     )
@@ -115,7 +113,7 @@ def role_figures(view: View, entry: ModelEntry) -> dict[str, RoleFigure]:
     """Of the roles that are played turn by turn; the diagnostician's comes with the report."""
     if entry.model == RULES:
         return {}
-    played = {
+    played: dict[str, list[AgentRecord]] = {
         "interviewer": list(view.wordings.values()),
         "scorer": [record for record in view.records.values() if not record.unanswered],
     }

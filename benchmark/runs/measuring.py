@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import dataclass
 
+from benchmark.metrics import deterministic
 from benchmark.runs.figures import (
     CellFigures,
     RoleFigure,
@@ -14,7 +16,7 @@ from benchmark.runs.figures import (
     role_figures,
     stop_right,
 )
-from benchmark.runs.patients import Gold
+from benchmark.runs.patients import Patient
 from benchmark.runs.spec import ModelEntry
 from benchmark.snapshot import Snapshot, SnapshotDesk
 from graph.runtime import InterviewRuntime
@@ -24,36 +26,44 @@ from storage.database import Database
 from storage.model_calls import ModelCalls
 
 
-def measured(
-    runtime: InterviewRuntime,
-    database: Database,
-    view: View,
-    gold: Gold,
-    entry: ModelEntry,
-    began: float,
-    *,
-    judge: bool,
-) -> CellFigures:
-    """A completed interview gets its report, is frozen and measured; one stopped for safety is an outcome and no more."""
+@dataclass(frozen=True)
+class Held:
+    """An interview that has ended, and when it began on the clock that only goes forward."""
+
+    view: View
+    patient: Patient
+    entry: ModelEntry
+    began: float
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+def measured(held: Held, runtime: InterviewRuntime, database: Database) -> CellFigures:
+    """A completed interview gets its report, is frozen and measured; of one that was stopped, there is no more."""
+    view, expected = held.view, held.patient.expected
     if view.profile.session_status is SessionStatus.TERMINATED:
         return CellFigures(
             outcome="stopped",
-            stop_right=stop_right(view, gold),
-            roles=role_figures(view, entry),
-            spent=_spent(database, view.session_id, time.monotonic() - began),
+            stop_right=stop_right(view, expected),
+            roles=role_figures(view, held.entry),
+            spent=_spent(database, view.session_id, held.seconds),
         )
     desk = SnapshotDesk(database, runtime)
     sha256 = desk.freeze(view.session_id)
-    seconds = time.monotonic() - began
+    spent = _spent(database, view.session_id, held.seconds)
     snapshot = desk.get(sha256)
+    gold = expected.gold(snapshot.mode, held.patient.id)
     return CellFigures(
         outcome="completed",
-        stop_right=stop_right(view, gold),
-        items=item_figures(view, gold),
+        stop_right=stop_right(view, expected),
+        items=item_figures(view, expected),
         impressions=impression_figures(snapshot.diagnosis, snapshot.mode),
-        gold_names=gold.names(snapshot.mode),
-        roles={**role_figures(view, entry), **_diagnostician(snapshot, entry)},
-        spent=_spent(database, view.session_id, seconds, snapshot),
+        gold_names=expected.names(snapshot.mode),
+        metrics={metric.name: metric.value for metric in deterministic(snapshot, gold)},
+        roles={**role_figures(view, held.entry), **_diagnostician(snapshot, held.entry)},
+        spent=spent,
         snapshot=sha256,
     )
 
@@ -67,7 +77,7 @@ def _diagnostician(snapshot: Snapshot, entry: ModelEntry) -> dict[str, RoleFigur
     return {"diagnostician": RoleFigure(asked=1, by_rules=by_rules, failures=dict(sorted(failures.items())))}
 
 
-def _spent(database: Database, session_id: str, seconds: float, snapshot: Snapshot | None = None) -> SpentFigures:
+def _spent(database: Database, session_id: str, seconds: float) -> SpentFigures:
     spent = ModelCalls(database).spent(session_id)
     return SpentFigures(
         seconds=round(seconds, 3),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmark.runs.figures import CellFigures, ItemFigure
-from instruments.level1 import level1
+from benchmark.metrics.accuracy import TOP, exact, first_or_nothing, hits, mean_error
+from benchmark.metrics.calibration import Sure, brier
+from benchmark.runs.figures import CellFigures
 
 Better = Literal["higher", "lower", "neither"]
 PerCell = Callable[[CellFigures], float | None]
-NO_IMPRESSION = "(no impression)"
-"""The class of the healthy, and of whoever is given none."""
-_TOP = 3
+_VIOLATIONS = tuple(
+    f"protocol.{name}"
+    for name in ("follow_up_violations", "double_questions", "verbatim_items", "repeated_questions", "oversteps")
+)
 
 
 @dataclass(frozen=True)
@@ -28,56 +30,51 @@ class Metric:
     share: bool = False
 
 
-def judged_items(figures: CellFigures) -> list[ItemFigure]:
-    return [item for item in figures.items if item.gold is not None]
-
-
-def _exact(figures: CellFigures) -> float | None:
-    return _mean([item.score == item.gold for item in judged_items(figures)])
-
-
-def _absolute_error(figures: CellFigures) -> float | None:
-    return _mean([abs(item.score - item.gold) for item in judged_items(figures) if item.gold is not None])
-
-
-def _coverage(figures: CellFigures) -> float | None:
-    return len(figures.items) / len(level1().items) if figures.outcome == "completed" else None
+def item_pairs(figures: CellFigures) -> list[tuple[int, int]]:
+    """Gold and given, of the items that have gold."""
+    return [(item.gold, item.score) for item in figures.items if item.gold is not None]
 
 
 def names_compared(figures: CellFigures) -> tuple[str, tuple[str, ...]] | None:
     """The main gold name and the given ones in their order; None where a mode names none or there is no gold."""
     if figures.impressions is None or figures.gold_names is None:
         return None
-    gold = figures.gold_names[0] if figures.gold_names else NO_IMPRESSION
-    return gold, tuple(one.name for one in figures.impressions) or (NO_IMPRESSION,)
+    return first_or_nothing(figures.gold_names), tuple(one.name for one in figures.impressions)
 
 
 def _among(first: int) -> PerCell:
     def among(figures: CellFigures) -> float | None:
         compared = names_compared(figures)
-        return None if compared is None else float(compared[0] in compared[1][:first])
+        return None if compared is None else float(hits(compared[1], compared[0], first))
 
     return among
 
 
-def item_confidences(figures: CellFigures) -> list[tuple[float, bool]]:
-    return [(item.confidence, item.score == item.gold) for item in judged_items(figures) if item.confidence is not None]
+def item_confidences(figures: CellFigures) -> list[Sure]:
+    judged = [item for item in figures.items if item.gold is not None]
+    return [(item.confidence, item.score == item.gold) for item in judged if item.confidence is not None]
 
 
-def impression_confidences(figures: CellFigures) -> list[tuple[float, bool]]:
-    """Of the first impression, whether it is the one."""
-    compared = names_compared(figures)
-    if compared is None or not figures.impressions:
+def impression_confidences(figures: CellFigures) -> list[Sure]:
+    """Of every impression, whether the patient has that."""
+    if figures.impressions is None or figures.gold_names is None:
         return []
-    return [(figures.impressions[0].confidence, compared[0] == compared[1][0])]
+    return [(one.confidence, one.name in figures.gold_names) for one in figures.impressions]
 
 
-def _brier(pairs: Sequence[tuple[float, bool]]) -> float | None:
-    return _mean([(confidence - right) ** 2 for confidence, right in pairs])
+def violations(figures: CellFigures) -> dict[str, int]:
+    """How often each rule of the protocol was broken; empty where nothing was measured."""
+    counted = {name.partition(".")[2]: value for name, value in figures.metrics.items() if name in _VIOLATIONS}
+    return {name: round(value) for name, value in counted.items() if value is not None}
 
 
-def _violations(figures: CellFigures) -> float | None:
-    return float(sum(figures.protocol.values())) if figures.outcome == "completed" and figures.protocol else None
+def _violated(figures: CellFigures) -> float | None:
+    found = violations(figures)
+    return float(sum(found.values())) if found else None
+
+
+def _of_snapshot(name: str) -> PerCell:
+    return lambda figures: figures.metrics.get(name)
 
 
 def _stop_right(figures: CellFigures) -> float | None:
@@ -93,23 +90,22 @@ def _of_completed(value: Callable[[CellFigures], float | None]) -> PerCell:
     return lambda figures: value(figures) if figures.outcome == "completed" else None
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
 METRICS = (
-    Metric("item_exact", "Item exact", "share of items", "higher", _exact),
-    Metric("item_mae", "Item MAE", "points", "lower", _absolute_error),
-    Metric("coverage", "Coverage", "share of 23 items", "higher", _coverage),
+    Metric("item_exact", "Item exact", "share of items", "higher", lambda f: exact(item_pairs(f))),
+    Metric("item_mae", "Item MAE", "points", "lower", lambda f: mean_error(item_pairs(f))),
+    Metric("coverage", "Coverage", "share of 23 items", "higher", _of_snapshot("protocol.coverage")),
     Metric("top1", "Top-1", "share of interviews", "higher", _among(1), share=True),
-    Metric("top3", "Top-3", "share of interviews", "higher", _among(_TOP), share=True),
-    Metric("violations", "Protocol violations", "per interview", "lower", _violations),
+    Metric("top3", "Top-3", "share of interviews", "higher", _among(TOP), share=True),
+    Metric("violations", "Protocol violations", "per interview", "lower", _violated),
+    Metric("risk_checks", "Messages checked for risk", "share", "higher", _of_snapshot("protocol.risk_checks")),
     Metric("stop_right", "Stop decision right", "share of interviews", "higher", _stop_right, share=True),
-    Metric("brier_items", "Brier, items", "0–1", "lower", lambda f: _brier(item_confidences(f))),
-    Metric("brier_impressions", "Brier, first impression", "0–1", "lower", lambda f: _brier(impression_confidences(f))),
+    Metric("brier_items", "Brier score, items", "0 to 1", "lower", lambda f: brier(item_confidences(f))),
+    Metric("brier_impressions", "Brier score, impressions", "0 to 1", "lower",
+           lambda f: brier(impression_confidences(f))),
     Metric("by_rules", "Answered by the rules instead", "share of calls", "lower", _by_rules),
     Metric("cost", "Cost", "USD per interview", "lower", _of_completed(lambda f: f.spent.cost_usd)),
-    Metric("tokens", "Tokens", "per interview", "lower",
+    Metric("tokens", "Tokens", "tokens per interview", "lower",
            _of_completed(lambda f: float(f.spent.prompt_tokens + f.spent.completion_tokens))),
     Metric("seconds", "Time", "s per interview", "lower", _of_completed(lambda f: f.spent.seconds)),
+    Metric("turn_p95", "Time of a turn, 95th percentile", "s", "lower", _of_snapshot("cost.turn_p95")),
 )  # fmt: skip

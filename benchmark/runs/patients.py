@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchmark.answer_files import Prepared, read_prepared
+from benchmark.metrics import Gold
 from benchmark.personas import persona
 from benchmark.replies import simulated
 from benchmark.runs.spec import RunSpec
@@ -27,7 +28,7 @@ ItemNumber = Annotated[int, Field(ge=1, le=23)]
 MANY_PROBLEMS = 5
 
 
-class Gold(BaseModel):
+class Expected(BaseModel):
     """What should come out. `stops` is None where nobody said whether the session should be stopped."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,11 +43,17 @@ class Gold(BaseModel):
         """What impressions should be called in this mode; None where there is nothing to compare with."""
         return {"diagnostic": self.impressions, "categorical": self.categories, "screening": None}[mode]
 
+    def gold(self, mode: DiagnosticMode, source: str) -> Gold | None:
+        """As the metrics of a snapshot take it."""
+        if self.scores is None and self.names(mode) is None:
+            return None
+        return Gold(dict(self.scores or {}), self.names(mode), source)
+
 
 @dataclass(frozen=True)
 class Patient:
     id: str
-    gold: Gold
+    expected: Expected
     persona: str | None
     _script: AnswerScript | None = None
 
@@ -74,7 +81,7 @@ class _Kept(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     answers: dict[int, list[str]]
-    gold: Gold
+    expected: Expected
 
 
 def patients_of(spec: RunSpec) -> dict[str, bytes | None]:
@@ -86,9 +93,9 @@ def patients_of(spec: RunSpec) -> dict[str, bytes | None]:
 
 def load_patient(identifier: str, kept: bytes | None) -> Patient:
     if kept is None:
-        return Patient(identifier, _gold_of(identifier), persona=identifier)
+        return Patient(identifier, _of_persona(identifier), persona=identifier)
     content = _Kept.model_validate_json(kept)
-    return Patient(identifier, content.gold, None, AnswerScript(answers=content.answers))
+    return Patient(identifier, content.expected, None, AnswerScript(answers=content.answers))
 
 
 def cell_seed(seed: int, patient: str, repeat: int) -> int:
@@ -96,10 +103,10 @@ def cell_seed(seed: int, patient: str, repeat: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{patient}/{repeat}".encode("utf-8", "surrogatepass")).digest()[:4])
 
 
-def _gold_of(identifier: str) -> Gold:
+def _of_persona(identifier: str) -> Expected:
     who = persona(identifier)
     known = (*((who.impression,) if who.impression else ()), *who.also)
-    return Gold(
+    return Expected(
         scores=who.scores,
         impressions=tuple(one.name for one in known),
         categories=tuple(dict.fromkeys(one.category for one in known)),
@@ -116,15 +123,15 @@ def read_labelled(path: Path) -> dict[str, bytes | None]:
         raise InputError(f"{path}: " + ("; ".join(bad[:MANY_PROBLEMS]) + more if bad else "has no lines") + ".")
     labels = _labels(path)
     kept: dict[str, bytes | None] = {}
-    for entry, gold in zip(entries, labels, strict=True):
+    for entry, expected in zip(entries, labels, strict=True):
         assert isinstance(entry, Prepared)  # noqa: S101  # the others were refused above
         if str(entry.id) in kept:
             raise InputError(f"{path}: the ids {entry.id!r} and {str(entry.id)!r} cannot be told apart.")
-        kept[str(entry.id)] = _Kept(answers=entry.script.answers, gold=gold).model_dump_json().encode()
+        kept[str(entry.id)] = _Kept(answers=entry.script.answers, expected=expected).model_dump_json().encode()
     return kept
 
 
-def _labels(path: Path) -> list[Gold]:
+def _labels(path: Path) -> list[Expected]:
     found = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         if line.strip():
@@ -135,16 +142,16 @@ def _labels(path: Path) -> list[Gold]:
                 first = error.errors(include_input=False, include_context=False)[0]
                 place = ".".join(map(str, first["loc"]))
                 raise InputError(f"{path}: line {number}: {place}: {first['msg']}.") from None
-            found.append(_gold_in(path, number, label, named="impression" in content))
+            found.append(_expected_in(path, number, label, named="impression" in content))
     return found
 
 
-def _gold_in(path: Path, number: int, label: _Labelled, *, named: bool) -> Gold:
+def _expected_in(path: Path, number: int, label: _Labelled, *, named: bool) -> Expected:
     if not named:
-        return Gold(scores=label.scores, stops=label.stops)
+        return Expected(scores=label.scores, stops=label.stops)
     names = (*((label.impression,) if label.impression else ()), *label.also)
     by_name = {disorder.name: disorder.category for disorder in disorders().disorders}
     if strange := [name for name in names if name not in by_name]:
         raise InputError(f"{path}: line {number}: {strange[0]!r} is none of the disorders that impressions may name.")
     categories = tuple(dict.fromkeys(by_name[name] for name in names))
-    return Gold(scores=label.scores, impressions=names, categories=categories, stops=label.stops)
+    return Expected(scores=label.scores, impressions=names, categories=categories, stops=label.stops)

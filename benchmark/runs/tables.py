@@ -8,25 +8,23 @@ from typing import Any
 from rich.table import Table
 
 from benchmark.runs.aggregate import KAPPA, MACRO_F1, Aggregate, Group
-from benchmark.runs.figures import CellFigures
 from benchmark.runs.outcomes import METRICS, Better
 from benchmark.runs.statistics import CONFIDENCE, RESAMPLES, Difference, Estimate, Interval
-from storage.runs import Cell
 
 Rows = list[list[Any]]
 NOTHING = "–"
 _ARROW = {"higher": " ↑", "lower": " ↓", "neither": ""}
-_DECIMALS = {"USD per interview": 4, "s per interview": 1, "per interview": 2}
+_DECIMALS = {"USD per interview": 4, "s per interview": 1, "per interview": 2, "tokens per interview": 0}
 _THREE = 3
 
 _TITLES: dict[str, tuple[str, str, Better]] = {
     **{metric.name: (metric.title, metric.unit, metric.better) for metric in METRICS},
-    KAPPA: ("Item κ, quadratic weights", "−1–1", "higher"),
-    MACRO_F1: ("Macro-F1, first impression", "0–1", "higher"),
+    KAPPA: ("Item κ, quadratic weights", "−1 to 1", "higher"),
+    MACRO_F1: ("Macro-F1, first impression", "0 to 1", "higher"),
 }
 ORDER = (
-    "item_exact", "item_mae", KAPPA, "coverage", "top1", "top3", MACRO_F1, "stop_right", "violations", "brier_items",
-    "brier_impressions", "by_rules", "cost", "tokens", "seconds",
+    "item_exact", "item_mae", KAPPA, "coverage", "top1", "top3", MACRO_F1, "stop_right", "violations", "risk_checks",
+    "brier_items", "brier_impressions", "by_rules", "cost", "tokens", "seconds", "turn_p95",
 )  # fmt: skip
 
 
@@ -48,11 +46,15 @@ def unit_of(metric: str) -> str:
 def markdown(made: Aggregate) -> str:
     """The whole report. Nothing in it tells when it was made: the same cells give the same text."""
     parts = [_head(made)]
-    for number, mode in enumerate(_modes(made), start=1):
-        groups = [group for group in made.groups if group.mode == mode]
-        parts += _of_mode(made, mode, groups, number)
+    number = 0
+    for mode in dict.fromkeys(group.mode for group in made.groups):
+        parts.append(f"## Mode: {mode}")
+        for caption, rows in _of_mode(made, mode):
+            if len(rows) > 1:
+                number += 1
+                parts.append(_captioned(f"Table {number}", caption, rows))
     parts.append(_notes(made))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _head(made: Aggregate) -> str:
@@ -69,35 +71,19 @@ def _listed(personas: Any) -> str:
     return personas if isinstance(personas, str) else ", ".join(personas)
 
 
-def _modes(made: Aggregate) -> list[str]:
-    return list(dict.fromkeys(group.mode for group in made.groups))
-
-
-def _of_mode(made: Aggregate, mode: str, groups: Sequence[Group], number: int) -> Iterator[str]:
-    yield f"## Mode: {mode}"
-    yield _captioned(f"Table {number}.1", "What became of the interviews.", _outcome_rows(groups))
-    caption = "Mean over interviews with 95 % confidence interval (bootstrap over patients)."
-    yield _captioned(f"Table {number}.2", caption, _estimate_rows(groups))
-    pairs = _pair_rows(made, mode)
-    if len(pairs) > 1:
-        caption = "Paired differences, first minus second model, on the patients that both had."
-        yield _captioned(f"Table {number}.3", caption, pairs)
-    classes = _class_rows(groups)
-    if len(classes) > 1:
-        caption = "F1 of the first impression by class, with 95 % confidence interval."
-        yield _captioned(f"Table {number}.4", caption, classes)
-    reliable = _reliability_rows(groups)
-    if len(reliable) > 1:
-        caption = "Reliability: how often answers given with a confidence in this range were right."
-        yield _captioned(f"Table {number}.5", caption, reliable)
-    shares = _share_rows(groups)
-    if len(shares) > 1:
-        caption = "Shares with the interval that heeds repeats, and Wilson's, which takes interviews for independent."
-        yield _captioned(f"Table {number}.6", caption, shares)
-    trouble = _trouble_rows(groups)
-    if len(trouble) > 1:
-        caption = "Failed interviews, answers that the rules gave instead of the model, and protocol violations."
-        yield _captioned(f"Table {number}.7", caption, trouble)
+def _of_mode(made: Aggregate, mode: str) -> Iterator[tuple[str, Rows]]:
+    groups = [group for group in made.groups if group.mode == mode]
+    yield "What became of the interviews.", _outcome_rows(groups)
+    yield "Mean over interviews with 95 % confidence interval (bootstrap over patients).", _estimate_rows(groups)
+    yield "Paired differences, first minus second model, on the patients that both had.", _pair_rows(made, mode)
+    yield "F1 of the first impression by class, with 95 % confidence interval.", _class_rows(groups)
+    yield "Reliability: how often what was said with a confidence in this range was right.", _reliability_rows(groups)
+    yield (
+        "Shares with the interval that heeds repeats, and Wilson's, which takes interviews for independent.",
+        _share_rows(groups),
+    )
+    yield "Conversation and explainability, mean with 95 % confidence interval.", _further_rows(groups)
+    yield "Failures, answers that the rules gave instead of the model, and violations.", _trouble_rows(groups)
 
 
 def _outcome_rows(groups: Sequence[Group]) -> Rows:
@@ -160,7 +146,7 @@ def _reliability_rows(groups: Sequence[Group]) -> Rows:
             for b in bins:
                 last = "]" if b.high >= 1 else ")"
                 ranged = f"[{b.low:.1f}, {b.high:.1f}{last}"
-                rows.append([group.model, kind, ranged, b.count, f"{b.confidence:.3f}", f"{b.right:.3f}"])
+                rows.append([group.model, kind, ranged, b.count, f"{b.mean_confidence:.3f}", f"{b.accuracy:.3f}"])
     return rows
 
 
@@ -172,6 +158,14 @@ def _share_rows(groups: Sequence[Group]) -> Rows:
             if found is not None:
                 ends = (_ends(found.interval, _THREE), _ends(found.wilson, _THREE))
                 rows.append([metric.title, group.model, f"{found.value:.3f}", *ends, found.cells, found.patients])
+    return rows
+
+
+def _further_rows(groups: Sequence[Group]) -> Rows:
+    rows: Rows = [["", *(group.model for group in groups)]]
+    for name in sorted({name for group in groups for name in group.further}):
+        kind, _, what = name.partition(".")
+        rows.append([f"{kind}: {what.replace('_', ' ')}", *(_said(group.further.get(name), "") for group in groups)])
     return rows
 
 
@@ -191,8 +185,8 @@ def _trouble_rows(groups: Sequence[Group]) -> Rows:
 
 def _notes(made: Aggregate) -> str:
     return (
-        f"---\n\n*Intervals: {CONFIDENCE:.0%} percentile bootstrap, {RESAMPLES:,} resamples of whole patients, seed "
-        f"{made.spec['seed']}. Sign test: exact, two-sided, over patients; p values are not corrected for their "
+        f"---\n\n*Intervals: {100 * CONFIDENCE:.0f} % percentile bootstrap, {RESAMPLES:,} resamples of whole patients, "
+        f"seed {made.spec['seed']}. Sign test: exact, two-sided, over patients; p values are not corrected for their "
         "number. An arrow points to where a figure is better. Sessions stopped for safety have no snapshot and are in "
         "no figure but the stops. An interview in which a model gave nothing usable in one of its roles has failed: "
         "the rules' work is not credited to it. – : nothing to measure.*"
@@ -240,95 +234,9 @@ def _line(values: Iterable[Any]) -> str:
 
 def _cell(text: str) -> str:
     """A name can hold anything; it stays one cell, and text."""
-    for sign in "\\`*_<>|[]#":
-        text = text.replace(sign, f"\\{sign}") if sign in "\\`*_<|" else text
+    for sign in "\\`*_<|":
+        text = text.replace(sign, f"\\{sign}")
     return " ".join(text.split())
-
-
-# ---- CSV ----
-
-
-def summary_rows(made: Aggregate) -> Rows:
-    head = ["model", "mode", "figure", "unit", "value", "low", "high", "wilson_low", "wilson_high", "cells", "patients"]
-    rows: Rows = [head]
-    for group in made.groups:
-        judged = {f"judge_{name}": found for name, found in group.judge.items()}
-        for name, found in {**{n: group.estimates.get(n) for n in ORDER}, **judged}.items():
-            unit = _TITLES[name][1] if name in _TITLES else "1–5"
-            rows.append([group.model, group.mode, name, unit, *_estimate_cells(found)])
-    return rows
-
-
-def _estimate_cells(found: Estimate | None) -> list[Any]:
-    if found is None:
-        return [None] * 7
-    return [found.value, *_pair(found.interval), *_pair(found.wilson), found.cells, found.patients]
-
-
-def _pair(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
-
-
-def outcome_rows(made: Aggregate) -> Rows:
-    rows: Rows = []
-    for group in made.groups:
-        counts = group.outcomes.model_dump()
-        rows = rows or [["model", "mode", *counts, "total_cost_usd"]]
-        rows.append([group.model, group.mode, *counts.values(), group.total_cost_usd])
-    return rows
-
-
-def difference_rows(made: Aggregate) -> Rows:
-    head = [
-        "figure",
-        "mode",
-        "first",
-        "second",
-        "difference",
-        "low",
-        "high",
-        "patients",
-        "higher",
-        "lower",
-        "equal",
-        "p",
-    ]
-    rows: Rows = [head]
-    for pair in made.pairs:
-        d = pair.difference
-        rows.append(
-            [pair.metric, pair.mode, pair.first, pair.second, d.value, *_pair(d.interval), d.patients, d.higher,
-             d.lower, d.equal, d.p]
-        )  # fmt: skip
-    return rows
-
-
-def class_rows(made: Aggregate) -> Rows:
-    rows: Rows = [["model", "mode", "class", "gold", "given", "hits", "f1", "low", "high"]]
-    for group in made.groups:
-        for row in group.classes:
-            ends = (row.f1.value, *_pair(row.f1.interval)) if row.f1 else (None, None, None)
-            rows.append([group.model, group.mode, row.name, row.gold, row.given, row.hits, *ends])
-    return rows
-
-
-def reliability_rows(made: Aggregate) -> Rows:
-    rows: Rows = [["model", "mode", "of", "low", "high", "answers", "mean_confidence", "share_right"]]
-    for group in made.groups:
-        for kind, bins in group.reliability.items():
-            rows += [[group.model, group.mode, kind, b.low, b.high, b.count, b.confidence, b.right] for b in bins]
-    return rows
-
-
-def cell_rows(cells: Iterable[Cell]) -> Rows:
-    """One row a cell: what statistics of one's own need."""
-    rows: Rows = [["patient", "model", "mode", "repeat", "status", "outcome", *(m.name for m in METRICS), "error"]]
-    for cell in cells:
-        figures = CellFigures.model_validate(cell.figures) if cell.figures is not None else None
-        values = [metric.of(figures) if figures else None for metric in METRICS]
-        key = [cell.key.patient, cell.key.model, cell.key.mode, cell.key.repeat]
-        rows.append([*key, cell.status, figures.outcome if figures else None, *values, cell.error])
-    return rows
 
 
 # ---- the terminal ----

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.charts import save
-from benchmark.runs import tables
+from benchmark.runs import rows, tables
 from benchmark.runs.aggregate import Aggregate
 from benchmark.runs.charts import charts_of
 from errors import InputError
@@ -22,12 +22,12 @@ def write_report(made: Aggregate, cells: Iterable[Cell], folder: Path) -> list[s
     files = {
         "report.md": _with_charts(tables.markdown(made), list(charts)),
         "report.json": json.dumps(made.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
-        "summary.csv": _csv(tables.summary_rows(made)),
-        "outcomes.csv": _csv(tables.outcome_rows(made)),
-        "differences.csv": _csv(tables.difference_rows(made)),
-        "classes.csv": _csv(tables.class_rows(made)),
-        "reliability.csv": _csv(tables.reliability_rows(made)),
-        "cells.csv": _csv(tables.cell_rows(cells)),
+        "summary.csv": _csv(rows.summary_rows(made)),
+        "outcomes.csv": _csv(rows.outcome_rows(made)),
+        "differences.csv": _csv(rows.difference_rows(made)),
+        "classes.csv": _csv(rows.class_rows(made)),
+        "reliability.csv": _csv(rows.reliability_rows(made)),
+        "cells.csv": _csv(rows.cell_rows(cells)),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def _with_charts(text: str, names: list[str]) -> str:
     return body + (f"\n## Charts\n{shown}" if names else "") + rule + notes
 
 
-def _csv(rows: tables.Rows) -> str:
+def _csv(lines: tables.Rows) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([["" if v is None else v for v in row] for row in rows])
+    csv.writer(text, lineterminator="\n").writerows([["" if v is None else v for v in row] for row in lines])
     return text.getvalue()
