@@ -91,7 +91,7 @@ def impression_accuracy(names: Sequence[str], gold: Gold) -> tuple[Metric, ...]:
             for name, label in (("top1", "Top-1 impression"), ("top3", "Top-3 impressions"), ("impression_f1", "F1"))
         )
     expected = gold.impressions[0] if gold.impressions else NOTHING
-    metadata = {"expected": list(gold.impressions), "named": list(names), "gold": gold.source}
+    metadata: dict[str, object] = {"expected": list(gold.impressions), "named": list(names), "gold": gold.source}
     return (
         _hit("top1", "Top-1 impression", names, expected, 1, metadata),
         _hit("top3", "Top-3 impressions", names, expected, TOP, metadata),

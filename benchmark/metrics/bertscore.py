@@ -44,6 +44,8 @@ class Scorer(Protocol):
 
 def scorer(model: Path | None = None, *, library: bool | None = None) -> Scorer:
     """The library's where it is installed; `model` is a folder with another model, for which it is needed."""
+    if model is not None and not model.is_dir():
+        raise SettingsError(f"BERTSCORE_MODEL names {str(model)!r}, which is no folder with a model.")
     has_library = importlib.util.find_spec("bert_score") is not None if library is None else library
     if has_library:
         return LibraryScorer(model)

@@ -28,7 +28,7 @@ def protocol(snapshot: Snapshot) -> tuple[Metric, ...]:
 
 def coverage(snapshot: Snapshot) -> Metric:
     """An item counts when it was asked and has a score."""
-    asked = {line.item_id for line in snapshot.lines if line.kind == "question"}
+    asked = {line.item_id for line in snapshot.lines if line.kind == "question" and line.item_id}
     covered = sorted(asked & {response.item_id for response in snapshot.responses})
     total = len(level1().items)
     missing = [item.id for item in level1().items if item.id not in covered]
