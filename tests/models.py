@@ -12,6 +12,7 @@ from typing import Any
 
 from agents.interviewer import QuestionBrief, word_by_rules
 from agents.scorer import AnswerToScore, score_by_rules
+from benchmark.judge import CRITERIA
 from instruments.level1 import level1
 from tests.gateway import Behaviour, delay, json_reply, server_error
 
@@ -78,8 +79,13 @@ def _diagnosed(prompt: str, _: bool) -> dict[str, Any]:
     }
 
 
+def _judged(_: str, careless: bool) -> dict[str, Any]:
+    return {name: {"score": 4, "note": "It keeps to its task."} for name in CRITERIA}
+
+
 _ANSWERS: dict[str, Callable[[str, bool], dict[str, Any]]] = {
     "Draft": _worded,
     "ItemScore": _scored,
     "Diagnosis": _diagnosed,
+    "Verdict": _judged,
 }

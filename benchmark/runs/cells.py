@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from benchmark.judge import judge_of
 from benchmark.runs.figures import CellFigures, unplayed
 from benchmark.runs.measuring import Held, measured
 from benchmark.runs.patients import Patient, cell_seed, load_patient
@@ -104,7 +105,8 @@ class CellRunner:
         view = self._begun(runtime, claim, patient, seed, keep=spec.keep)
         try:
             view = converse(runtime, view, _attentive(patient.reply(seed), is_lost))
-            return measured(Held(view, patient, entry, began), runtime, self._scratch)
+            judge = judge_of(self._settings) if spec.judge else None
+            return measured(Held(view, patient, entry, began), runtime, self._scratch, judge)
         except NotFoundError:
             if is_lost.is_set() or not self._runs.keep(claim, self._settings.crosscut_lease_seconds):
                 raise _Lost from None  # whoever has the cell now removed this session

@@ -6,9 +6,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
+from benchmark.judge import CRITERIA, Judge
 from benchmark.metrics import deterministic
 from benchmark.runs.figures import (
     CellFigures,
+    JudgeFigures,
     RoleFigure,
     SpentFigures,
     impression_figures,
@@ -40,7 +42,7 @@ class Held:
         return time.monotonic() - self.began
 
 
-def measured(held: Held, runtime: InterviewRuntime, database: Database) -> CellFigures:
+def measured(held: Held, runtime: InterviewRuntime, database: Database, judge: Judge | None = None) -> CellFigures:
     """A completed interview gets its report, is frozen and measured; of one that was stopped, there is no more."""
     view, expected = held.view, held.patient.expected
     if view.profile.session_status is SessionStatus.TERMINATED:
@@ -64,6 +66,7 @@ def measured(held: Held, runtime: InterviewRuntime, database: Database) -> CellF
         metrics={metric.name: metric.value for metric in deterministic(snapshot, gold)},
         roles={**role_figures(view, held.entry), **_diagnostician(snapshot, held.entry)},
         spent=spent,
+        judge=_judged(judge, snapshot) if judge else None,
         snapshot=sha256,
     )
 
@@ -75,6 +78,14 @@ def _diagnostician(snapshot: Snapshot, entry: ModelEntry) -> dict[str, RoleFigur
     failures = Counter(call.outcome for call in calls if call.outcome != "ok")
     by_rules = snapshot.engines["diagnostician"] != entry.model
     return {"diagnostician": RoleFigure(asked=1, by_rules=by_rules, failures=dict(sorted(failures.items())))}
+
+
+def _judged(judge: Judge, snapshot: Snapshot) -> JudgeFigures:
+    """Scores without the notes, which may quote the patient. What the judge costs is not the model's cost."""
+    judgement, _ = judge.of(snapshot)
+    if judgement.verdict is None:
+        return JudgeFigures()
+    return JudgeFigures(scores={name: getattr(judgement.verdict, name).score for name in CRITERIA})
 
 
 def _spent(database: Database, session_id: str, seconds: float) -> SpentFigures:
