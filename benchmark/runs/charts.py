@@ -90,12 +90,12 @@ def _panel(
     made: Aggregate, rows: list[Row], order: list[str], name: str, domain: tuple[float, float] | None, *, first: bool
 ) -> Any:
     _, colour = _series(made)
-    low = min(0.0, *(row["low"] for row in rows))
-    scale = alt.Scale(domain=[min(domain[0], low), domain[1]]) if domain else alt.Scale(zero=True, nice=True)
+    low, high = min(0.0, *(row["low"] for row in rows)), max(row["high"] for row in rows)
+    scale = alt.Scale(domain=[low, domain[1] if domain else 1.08 * high or 1.0])
     axis = alt.Axis(labels=first, ticks=first, labelLimit=260)
     y = alt.Y("label:N", title=None, sort=order, axis=axis, scale=alt.Scale(domain=order))
     base = _chart(rows).encode(y=y, color=colour)
-    x = alt.X("low:Q", title=unit_of(name), scale=scale, axis=alt.Axis(tickCount=5))
+    x = alt.X("low:Q", title=unit_of(name), scale=scale, axis=alt.Axis(tickCount=4))
     bars = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("value:Q", scale=scale))
     return (bars + points).properties(width=_WIDTH, height=_ROW * max(2, len(order)), title=_heading(name))
@@ -134,9 +134,9 @@ def _cut(name: str) -> str:
 def _forest(rows: list[Row], name: str, *, first: bool) -> Any:
     axis = alt.Axis(labels=first, ticks=first, labelLimit=360)
     base = _chart(rows).encode(y=alt.Y("label:N", title=None, sort=None, axis=axis))
-    furthest = max(max(abs(row["low"]), abs(row["high"])) for row in rows) or 0.001
+    furthest = max(max(abs(row["low"]), abs(row["high"])) for row in rows) or 1.0
     scale = alt.Scale(domain=[-1.08 * furthest, 1.08 * furthest])
-    x = alt.X("low:Q", title=f"Difference, {unit_of(name)}", scale=scale, axis=alt.Axis(tickCount=5))
+    x = alt.X("low:Q", title=f"Difference, {unit_of(name)}", scale=scale, axis=alt.Axis(tickCount=4))
     nought = _chart([{"x": 0}]).mark_rule(strokeDash=[4, 3], color="#888888").encode(x="x:Q")
     bars = base.mark_rule(strokeWidth=2, color="#333333").encode(x=x, x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1, color="#333333").encode(x=alt.X("value:Q", scale=scale))
@@ -161,7 +161,7 @@ def _classes(made: Aggregate) -> Any:
     order = list(dict.fromkeys(_label(group.model, group.mode, made) for group in made.groups))
     base = _chart(rows).encode(
         x=alt.X("label:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=150, orient="top")),
-        y=alt.Y("class:N", title="First impression (interviews with this gold)", sort=alt.SortField("class")),
+        y=alt.Y("class:N", title=None, sort=alt.SortField("class")),
     )
     scale = alt.Scale(domain=[0, 1], scheme="blues")
     squares = base.mark_rect(stroke="white").encode(color=alt.Color("f1:Q", title="F1 (0–1)", scale=scale))
@@ -170,7 +170,10 @@ def _classes(made: Aggregate) -> Any:
     return (squares + said).properties(
         width=max(260, 150 * len({row["label"] for row in rows})),
         height=alt.Step(_ROW - 2),
-        title=alt.TitleParams(f"F1 by class: {made.name}", subtitle="Of the impression named first"),
+        title=alt.TitleParams(
+            f"F1 by class: {made.name}",
+            subtitle="Of the impression named first; in brackets, interviews with this gold",
+        ),
     )
 
 

@@ -19,8 +19,8 @@ _THREE = 3
 
 _TITLES: dict[str, tuple[str, str, Better]] = {
     **{metric.name: (metric.title, metric.unit, metric.better) for metric in METRICS},
-    KAPPA: ("Item κ, quadratic weights", "−1 to 1", "higher"),
-    MACRO_F1: ("Macro-F1, first impression", "0 to 1", "higher"),
+    KAPPA: ("Item κ, quadratic weights", "κ, −1 to 1", "higher"),
+    MACRO_F1: ("Macro-F1, first impression", "F1, 0 to 1", "higher"),
 }
 ORDER = (
     "item_exact", "item_mae", KAPPA, "coverage", "top1", "top3", MACRO_F1, "stop_right", "violations", "risk_checks",
