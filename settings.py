@@ -105,6 +105,7 @@ class Settings(BaseSettings):
     oidc_therapists: str = ""
     oidc_researchers: str = ""
     oidc_admins: str = ""
+    crosscut_lease_seconds: float = Field(30.0, ge=1, le=3600)
 
     grobid_url: Annotated[HttpUrl | None, AfterValidator(_bare_address)] = None
 

@@ -6,12 +6,25 @@ import sys
 
 from rich.console import Console
 
-from cli import benchmarks, comparisons, interviews, library, lines, product, reports, reviews, safety, sessions
+from cli import (
+    batch,
+    benchmarks,
+    comparisons,
+    interviews,
+    library,
+    lines,
+    product,
+    reports,
+    reviews,
+    safety,
+    sessions,
+)
 from cli.base import app
 from errors import CrosscutError
 
 __all__ = [
     "app",
+    "batch",
     "benchmarks",
     "comparisons",
     "interviews",

@@ -66,6 +66,7 @@ class _Process:
     database: Database | None = None
     comparisons: ComparisonDesk | None = None
     stack: ExitStack = field(default_factory=ExitStack)
+    first_task: str = _FURNISH
 
 
 _process = _Process()
@@ -78,16 +79,38 @@ def configure(settings: Settings, *, database_url: str, redis_url: str) -> Celer
     return celery
 
 
-def send(task: str, *arguments: str) -> None:
+def begins_with(task: str) -> None:
+    """What this worker asks its children for when they can be asked; by default, to furnish the library."""
+    _process.first_task = task
+
+
+def send(task: str, *arguments: str) -> bool:
     """Wake a worker for what is in the database already. Without a broker it is found there, only later."""
     with suppress(OperationalError):
         celery.send_task(task, args=arguments, retry=False)
+        return True
+    return False
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """What a task finds in the process it runs in; what it opens goes on the stack."""
+
+    settings: Settings
+    database_url: str
+    database: Database
+    stack: ExitStack
+
+
+def process() -> AtWork:
+    if _process.database is None or _process.settings is None:
+        raise ServiceError("tasks run in a worker process only")
+    return AtWork(_process.settings, _process.database_url, _process.database, _process.stack)
 
 
 @worker_ready.connect
 def _begin(**_signal: Any) -> None:
-    """What the main process of a worker asks its children for when they can be asked."""
-    send(_FURNISH)
+    send(_process.first_task)
 
 
 @worker_process_init.connect

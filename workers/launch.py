@@ -15,7 +15,8 @@ from settings import Settings
 from storage.crypto import load_vault
 from storage.embedded import Services, services
 from storage.supervisor import Child, http_ready, up
-from workers.celery_app import celery, configure
+from workers import runs
+from workers.celery_app import begins_with, celery, configure
 from workers.login import refuse_open_door, write_secrets
 from workers.notify import notice_settings
 
@@ -51,10 +52,27 @@ def run_page(settings: Settings) -> int:
 
 def run_worker(settings: Settings, concurrency: int) -> int:
     """A Celery worker with the scheduler inside, attached to this installation's servers."""
+    schedule = settings.crosscut_home / "run" / "schedule"
+    return _work(settings, concurrency, "--schedule", str(schedule))
+
+
+def run_batch_worker(settings: Settings, concurrency: int) -> int:
+    """A worker that takes cells of runs and nothing else; it sweeps by itself, so that it needs no other."""
+    lease = settings.crosscut_lease_seconds
+    swept = {"queue": runs.QUEUE, "expires": 2 * lease}
+    celery.conf.beat_schedule = {"sweep_runs": {"task": runs.SWEEP, "schedule": lease, "options": swept}}
+    begins_with(runs.SWEEP)
+    # Its timetable is one line long and kept in memory: several of them share a home.
+    return _work(
+        settings, concurrency, "--scheduler", "celery.beat:Scheduler", "--queues", runs.QUEUE,
+        "--hostname", f"{runs.QUEUE}-{os.getpid()}@%h",
+    )  # fmt: skip
+
+
+def _work(settings: Settings, concurrency: int, *options: str) -> int:
     with services(settings) as running:
         prepare_database(running.database_url, load_vault(settings))
         configure(settings, database_url=running.database_url, redis_url=running.redis_url)
-        schedule = settings.crosscut_home / "run" / "schedule"
         celery.worker_main(
             [
                 "worker",
@@ -63,10 +81,9 @@ def run_worker(settings: Settings, concurrency: int) -> int:
                 "--concurrency",
                 str(concurrency),
                 "--beat",
-                "--schedule",
-                str(schedule),
                 "--without-gossip",
                 "--without-mingle",
+                *options,
             ]
         )
     return 0
@@ -78,6 +95,7 @@ def _children(settings: Settings, running: Services) -> Sequence[Child]:
     configure(settings, database_url=running.database_url, redis_url=running.redis_url)
     return (
         Child("worker", [sys.executable, "-m", "cli", "worker", *_TWO_AT_ONCE], environment, _worker_answers),
+        Child("batch", [sys.executable, "-m", "cli", "batch", "work"], environment, lambda: True),
         Child("app", _streamlit(settings), environment, http_ready(f"{local}/_stcore/health")),
     )
 
@@ -105,6 +123,6 @@ def _streamlit(settings: Settings) -> list[str]:
 
 def _worker_answers() -> bool:
     try:
-        return bool(celery.control.ping(timeout=1.0))
+        return bool(runs.other_workers())
     except OperationalError:  # the broker itself is being restarted
         return False

@@ -1,0 +1,1 @@
+"""Batch runs: patients × models × modes × repeats as cells, held by workers, measured, and put into tables."""

@@ -1,0 +1,302 @@
+"""The tables of a run, computed from its cells alone: the same cells give the same bytes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchmark.metrics.accuracy import LEVELS, first_or_nothing
+from benchmark.metrics.calibration import Bin, reliability
+from benchmark.runs import outcomes, statistics
+from benchmark.runs.figures import CellFigures
+from benchmark.runs.outcomes import METRICS, Metric
+from benchmark.runs.spec import RunSpec
+from benchmark.runs.statistics import Difference, Estimate
+from storage.runs import Cell
+
+_BINS = 10
+_FURTHER = ("conversation", "explainability")
+KAPPA, MACRO_F1 = "kappa", "macro_f1"
+PAIRED = ("item_exact", "item_mae", "top1", "top3", "violations", "stop_right", "brier_items", "cost", "seconds")
+"""Figures that every cell has by itself; kappa and macro-F1 are of all cells together."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Outcomes(_Table):
+    """What became of a group's cells. `stopped` sessions have no snapshot, hence nothing to be scored."""
+
+    cells: int
+    completed: int
+    stopped: int
+    failed: int
+    waiting: int
+    stops_expected: int
+    stops_right: int
+    stops_missed: int
+    stops_wrong: int
+    unscored: int = 0
+    """Verdicts of the judge that could not be used."""
+    unpriced: int = 0
+    """Completed interviews with a call whose price is unknown."""
+
+
+class ClassRow(_Table):
+    """One name as the first impression: how often it was right to name it, named, and both."""
+
+    name: str
+    gold: int
+    given: int
+    hits: int
+    f1: Estimate | None
+
+
+class RoleRow(_Table):
+    role: str
+    asked: int
+    by_rules: int
+    failures: dict[str, int]
+
+
+class Group(_Table):
+    """One model in one mode."""
+
+    model: str
+    mode: str
+    outcomes: Outcomes
+    estimates: dict[str, Estimate | None]
+    judge: dict[str, Estimate | None] = {}
+    further: dict[str, Estimate | None] = {}
+    """The other metrics of snapshots, by their own names."""
+    classes: tuple[ClassRow, ...] = ()
+    reliability: dict[str, tuple[Bin, ...]] = {}
+    violations: dict[str, int] = {}
+    roles: tuple[RoleRow, ...] = ()
+    failures: dict[str, int] = {}
+    total_cost_usd: float | None = None
+
+
+class Pair(_Table):
+    """`first` minus `second`."""
+
+    metric: str
+    mode: str
+    first: str
+    second: str
+    difference: Difference
+
+
+class Aggregate(_Table):
+    name: str
+    spec: dict[str, Any]
+    cells: int
+    ended: int
+    groups: tuple[Group, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.ended == self.cells
+
+
+@dataclass(frozen=True)
+class _Entered:
+    """A cell with its figures read."""
+
+    cell: Cell
+    figures: CellFigures | None
+
+
+ByPatient = dict[str, list[float]]
+
+
+def aggregated(spec: RunSpec, cells: Iterable[Cell]) -> Aggregate:
+    """Groups in the spec's order; everything within them in the order of the cells' keys."""
+    entered: defaultdict[tuple[str, str], list[_Entered]] = defaultdict(list)
+    for cell in sorted(cells, key=lambda one: one.key):
+        figures = CellFigures.model_validate(cell.figures) if cell.figures is not None else None
+        entered[cell.key.model, cell.key.mode].append(_Entered(cell, figures))
+    order = [(entry.label, mode) for mode in spec.modes for entry in spec.models]
+    everything = [one for group in entered.values() for one in group]
+    return Aggregate(
+        name=spec.name,
+        spec=spec.to_json_dict(),
+        cells=len(everything),
+        ended=sum(one.cell.status in ("done", "failed") for one in everything),
+        groups=tuple(_group(model, mode, entered[model, mode], spec.seed) for model, mode in order),
+        pairs=tuple(_pairs(spec, entered)),
+    )
+
+
+def _group(model: str, mode: str, cells: Sequence[_Entered], seed: int) -> Group:
+    done = [(one.cell.key.patient, one.figures) for one in cells if one.figures is not None]
+    estimates: dict[str, Estimate | None] = {metric.name: _estimate(metric, done, seed) for metric in METRICS}
+    classes = _class_table(done)
+    estimates[KAPPA] = _kappa(done, seed)
+    estimates[MACRO_F1] = _macro_f1(classes, done, seed)
+    costs = [figures.spent.cost_usd for _, figures in done]
+    return Group(
+        model=model,
+        mode=mode,
+        outcomes=_outcomes(cells),
+        estimates=estimates,
+        judge=_judge(done, seed),
+        further=_further(done, seed),
+        classes=tuple(_class_rows(classes, done, seed)),
+        reliability={
+            "items": tuple(reliability([sure for _, f in done for sure in outcomes.item_confidences(f)], _BINS)),
+            "impressions": tuple(
+                reliability([sure for _, f in done for sure in outcomes.impression_confidences(f)], _BINS)
+            ),
+        },
+        violations=_summed(outcomes.violations(figures) for _, figures in done),
+        roles=tuple(_roles([figures for _, figures in done])),
+        failures=dict(sorted(Counter(one.cell.error or "" for one in cells if one.cell.status == "failed").items())),
+        total_cost_usd=None if None in costs else statistics.rounded(sum(cost or 0.0 for cost in costs)),
+    )
+
+
+Done = Sequence[tuple[str, CellFigures]]
+
+
+def _values(metric: Metric, done: Done) -> ByPatient:
+    values: ByPatient = {}
+    for patient, figures in done:
+        value = metric.of(figures)
+        if value is not None:
+            values.setdefault(patient, []).append(float(value))
+    return values
+
+
+def _estimate(metric: Metric, done: Done, seed: int) -> Estimate | None:
+    values = _values(metric, done)
+    if metric.share:
+        return statistics.proportion({patient: [v == 1 for v in some] for patient, some in values.items()}, seed)
+    return statistics.mean(values, seed)
+
+
+def _kappa(done: Done, seed: int) -> Estimate | None:
+    tables: dict[str, list[float]] = {}
+    cells = 0
+    for patient, figures in done:
+        pairs = outcomes.item_pairs(figures)
+        cells += bool(pairs)
+        for gold, given in pairs:
+            table = tables.setdefault(patient, [0.0] * LEVELS * LEVELS)
+            table[gold * LEVELS + given] += 1
+    return statistics.clustered(tables, statistics.quadratic_kappa, seed, cells=cells)
+
+
+def _class_table(done: Done) -> list[str]:
+    """Every name that is gold somewhere or was given first."""
+    compared = [names for _, figures in done if (names := outcomes.names_compared(figures))]
+    return sorted({gold for gold, _ in compared} | {first_or_nothing(given) for _, given in compared})
+
+
+def _class_parts(names: Sequence[str], done: Done) -> tuple[dict[str, list[float]], int]:
+    """By patient, for each class: hits, gold and given, one after the other."""
+    place = {name: number for number, name in enumerate(names)}
+    parts: dict[str, list[float]] = {}
+    cells = 0
+    for patient, figures in done:
+        compared = outcomes.names_compared(figures)
+        if compared is None:
+            continue
+        cells += 1
+        row = parts.setdefault(patient, [0.0] * 3 * len(names))
+        gold, given = place[compared[0]], place[first_or_nothing(compared[1])]
+        row[len(names) + gold] += 1
+        row[2 * len(names) + given] += 1
+        row[gold] += gold == given
+    return parts, cells
+
+
+def _macro_f1(names: Sequence[str], done: Done, seed: int) -> Estimate | None:
+    parts, cells = _class_parts(names, done)
+    return statistics.clustered(parts, statistics.macro_f1, seed, cells=cells)
+
+
+def _class_rows(names: Sequence[str], done: Done, seed: int) -> Iterable[ClassRow]:
+    parts, cells = _class_parts(names, done)
+    for number, name in enumerate(names):
+        hits, gold, given = (int(sum(row[number + len(names) * part] for row in parts.values())) for part in range(3))
+        f1 = statistics.clustered(parts, statistics.f1_of(number, len(names)), seed, cells=cells)
+        yield ClassRow(name=name, gold=gold, given=given, hits=hits, f1=f1)
+
+
+def _outcomes(cells: Sequence[_Entered]) -> Outcomes:
+    done = [one.figures for one in cells if one.figures is not None]
+    stopped = [figures for figures in done if figures.outcome == "stopped"]
+    completed = [figures for figures in done if figures.outcome == "completed"]
+    right = sum(figures.stop_right is True for figures in stopped)
+    missed = sum(figures.stop_right is False for figures in completed)
+    return Outcomes(
+        cells=len(cells),
+        completed=len(completed),
+        stopped=len(stopped),
+        failed=sum(one.cell.status == "failed" for one in cells),
+        waiting=sum(one.cell.status in ("queued", "running", "cancelled") for one in cells),
+        stops_expected=right + missed,
+        stops_right=right,
+        stops_missed=missed,
+        stops_wrong=sum(figures.stop_right is False for figures in stopped),
+        unscored=sum(figures.judge is not None and figures.judge.scores is None for figures in completed),
+        unpriced=sum(figures.spent.cost_usd is None for figures in completed),
+    )
+
+
+def _judge(done: Done, seed: int) -> dict[str, Estimate | None]:
+    values: defaultdict[str, ByPatient] = defaultdict(dict)
+    for patient, figures in done:
+        for criterion, score in ((figures.judge and figures.judge.scores) or {}).items():
+            values[criterion].setdefault(patient, []).append(float(score))
+    return {criterion: statistics.mean(values[criterion], seed) for criterion in sorted(values)}
+
+
+def _further(done: Done, seed: int) -> dict[str, Estimate | None]:
+    values: defaultdict[str, ByPatient] = defaultdict(dict)
+    for patient, figures in done:
+        for name, value in figures.metrics.items():
+            if value is not None and name.partition(".")[0] in _FURTHER:
+                values[name].setdefault(patient, []).append(value)
+    return {name: statistics.mean(values[name], seed) for name in sorted(values)}
+
+
+def _roles(done: Sequence[CellFigures]) -> Iterable[RoleRow]:
+    for role in sorted({role for figures in done for role in figures.roles}):
+        played = [figures.roles[role] for figures in done if role in figures.roles]
+        yield RoleRow(
+            role=role,
+            asked=sum(one.asked for one in played),
+            by_rules=sum(one.by_rules for one in played),
+            failures=_summed(one.failures for one in played),
+        )
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
+
+
+def _pairs(spec: RunSpec, entered: Mapping[tuple[str, str], Sequence[_Entered]]) -> Iterable[Pair]:
+    metrics = [metric for metric in METRICS if metric.name in PAIRED]
+    labels = [entry.label for entry in spec.models]
+    for mode in spec.modes:
+        done = {
+            label: [(one.cell.key.patient, one.figures) for one in entered.get((label, mode), ()) if one.figures]
+            for label in labels
+        }
+        for metric in metrics:
+            for first, second in combinations(labels, 2):
+                found = statistics.paired(_values(metric, done[first]), _values(metric, done[second]), spec.seed)
+                if found is not None:
+                    yield Pair(metric=metric.name, mode=mode, first=first, second=second, difference=found)
