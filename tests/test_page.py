@@ -1,4 +1,4 @@
-"""The patient's page in a real browser: a whole interview under the therapist's eyes, and everything that goes wrong."""
+"""The patient's page in a real browser: a whole interview under the therapist's eyes, and what can go wrong."""
 
 from __future__ import annotations
 

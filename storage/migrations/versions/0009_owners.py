@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0009"
-down_revision = "0006"
+down_revision = "0008"
 
 STATEMENTS = (
     # NULL: nobody's (made at the command line), and the installation's own model and locale.
