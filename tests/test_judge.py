@@ -32,7 +32,7 @@ def verdict(**changes: Any) -> dict[str, Any]:
 
 def _judge(gate: Gateway, **changes: Any) -> Judge:
     key = SecretStr("k")
-    return judge_of(Settings(_env_file=None, gateway_base_url=gate.base_url, gateway_api_key=key, **changes))  # type: ignore[arg-type]
+    return judge_of(Settings(_env_file=None, gateway_base_url=gate.base_url, gateway_api_key=key, **changes))
 
 
 def test_it_is_asked_at_temperature_0_by_a_closed_schema(gate: Gateway) -> None:
@@ -106,7 +106,7 @@ def test_a_second_try_may_mend_it(gate: Gateway) -> None:
 
 
 def test_without_a_key_it_is_not_run_and_nothing_is_made_up(gate: Gateway) -> None:
-    judgement, made = judge_of(Settings(_env_file=None, gateway_base_url=gate.base_url)).judge(GIVEN)  # type: ignore[arg-type]
+    judgement, made = judge_of(Settings(_env_file=None, gateway_base_url=gate.base_url)).judge(GIVEN)
     assert (judgement.status, made, judgement.unscored) == ("not run", None, 0)
     assert {(one.value, one.explanation) for one in judge_metrics(judgement)} == {(None, NOT_RUN)}
     assert gate.requests == []
