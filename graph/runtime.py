@@ -136,7 +136,7 @@ class InterviewRuntime:
         try:
             return self.view(session_id)
         except TurnInProgress:
-            return self._stored_view(session_id)
+            return self.stored(session_id)
 
     def words(self, session_id: str) -> Escalation:
         """The safety script and the help line that this session's patient gets."""

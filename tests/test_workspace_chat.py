@@ -23,6 +23,10 @@ pytestmark = pytest.mark.browser
 HOSTILE = "Several days <script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> **b**"
 WORRY = "Several days. <b>I wish I was dead</b>, then it passes."
 DANGER = "I am going to kill myself tonight."
+FOCUSED = """() => {
+  const element = document.activeElement;
+  return element.matches("a, button, textarea, [role=tab]") ? element.innerText.replaceAll("\\n", " ") + "\\n" : "\\n";
+}"""
 UNREADABLE = """() => {
   const parse = value => {
     const found = value.match(/[\\d.]+(?:e-?\\d+)?/g).map(Number), scale = value.startsWith("color(") ? 255 : 1;
@@ -75,10 +79,9 @@ def database(beside: tuple[InterviewRuntime, Database]) -> Database:
 
 @pytest.fixture(scope="module")
 def half(runtime: InterviewRuntime) -> View:
-    """Five items in, one of them unclear, one answer hostile, one worrying."""
-    return say(
-        runtime, runtime.start(seed=5), HOSTILE, "Hard to say.", "Still hard to say.", WORRY, "Not at all.", "No."
-    )
+    """Five items in: the second unclear, the answer to the third hostile, the one to the fourth worrying."""
+    answers = ("Several days.", "Hard to say.", "Still hard to say.", HOSTILE, "Several days.", WORRY, "Not at all.")
+    return say(runtime, runtime.start(seed=5), *answers)
 
 
 @pytest.fixture
@@ -109,7 +112,7 @@ def test_a_therapist_sees_the_patient_write_and_keeps_what_is_being_typed(
     expect(risks).to_contain_text("<b>I wish I was dead</b>")
     expect(turn(page, 2).locator("mark.flag")).to_be_visible()
 
-    note = page.get_by_label("Note")
+    note = page.get_by_role("textbox", name="Note")
     note.press_sequentially("Called the pa")
     page.get_by_role("button", name="Stop for safety").click()
     page.get_by_text("The patient shall see the safety script at once.", exact=False).click()
@@ -171,7 +174,7 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
         page.get_by_role("button", name="Correct", exact=True).click()
         expect(page.get_by_text("A correction needs a score and a reason.")).to_be_visible()
         page.get_by_text(score).click()
-        page.get_by_label("Reason").fill(reason)
+        page.get_by_role("textbox", name="Reason").fill(reason)
         page.get_by_role("button", name="Correct", exact=True).click()
         expect(page.locator(".cc-history")).to_contain_text(reason)
         page.keyboard.press("Escape")
@@ -198,7 +201,7 @@ def test_what_a_patient_typed_is_shown_letter_for_letter_and_does_nothing(
     page: Page, product: Product, half: View
 ) -> None:
     open_tab(page, product, half.session_id)
-    expect(turn(page, 1)).to_contain_text(HOSTILE)
+    expect(turn(page, 4)).to_contain_text(HOSTILE)
     assert page.locator(".cc img, .cc script, .cc em, .cc strong").count() == 0
     assert page.title() == "Crosscut"
 
@@ -206,15 +209,13 @@ def test_what_a_patient_typed_is_shown_letter_for_letter_and_does_nothing(
 def test_everything_can_be_reached_by_keyboard(page: Page, product: Product, half: View) -> None:
     open_tab(page, product, half.session_id)
     expect(turn(page, 1)).to_be_visible()
-    reached = []
-    for _ in range(60):
+    reached = ""
+    while "Label a turn" not in reached:
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.innerText.trim() || document.activeElement.ariaLabel"))
-        if "Label a turn" in str(reached[-1]):
-            break
-    told = "\n".join(map(str, reached))
-    for name in ("All sessions", "Stop for safety", "Chat", "turn 4", "Correct a score", "Label a turn"):
-        assert name in told, told
+        reached += page.evaluate(FOCUSED)
+        assert reached.count("\n") < 60, reached
+    for name in ("All sessions", "Stop for safety", "Chat", "turn 6", "Acknowledge", "Correct a score"):
+        assert name in reached, reached
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Take mine away")).to_be_visible()
     page.keyboard.press("Escape")

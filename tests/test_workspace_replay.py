@@ -67,7 +67,7 @@ def test_states_differences_and_another_way(
 
     page.get_by_role("button", name=f"Fork from checkpoint {asked_second.number}").click()
     expect(page.get_by_text("Write the answer that the copy is to be given.")).to_be_visible()
-    page.get_by_label("The patient answers instead").fill("Nearly every day <b>x</b>.")
+    page.get_by_role("textbox", name="The patient answers instead").fill("Nearly every day <b>x</b>.")
     page.get_by_role("button", name=f"Fork from checkpoint {asked_second.number}").click()
     expect(page.get_by_text("A copy took the other way: 1 later answers were replayed", exact=False)).to_be_visible()
     outcome = page.get_by_role("row").filter(has_text="L1-02 feeling down")
@@ -93,7 +93,7 @@ def test_a_stopped_session_is_read_up_to_its_stop_and_left_only_from_before(
     expect(page.get_by_text("there is no other way from here", exact=False)).to_be_visible()
     expect(page.get_by_role("button", name="Fork from checkpoint", exact=False)).to_have_count(0)
     _choose(page, "Checkpoint", before.number)
-    page.get_by_label("The patient answers instead").fill("Not at all.")
+    page.get_by_role("textbox", name="The patient answers instead").fill("Not at all.")
     page.get_by_role("button", name=f"Fork from checkpoint {before.number}").click()
     expect(page.get_by_text("from before the stop, for looking back only")).to_be_visible()
     expect(page.get_by_text("stopped for safety → in progress", exact=False)).to_be_visible()

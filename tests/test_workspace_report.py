@@ -180,7 +180,7 @@ def test_a_corrected_score_is_marked_in_a_new_revision(
     page.get_by_role("combobox", name="Item").click()
     page.get_by_role("option", name="L1-03", exact=False).click()
     page.get_by_text("1 · Rarely").click()
-    page.get_by_label("Reason").fill("Said of last year, <b>not</b> of these weeks.")
+    page.get_by_role("textbox", name="Reason").fill("Said of last year, <b>not</b> of these weeks.")
     page.get_by_role("button", name="Correct", exact=True).click()
     expect(page.get_by_text("L1-03 is corrected to 1. The report was written again", exact=False)).to_be_visible()
     history = page.locator(".st-key-findings .cc-history")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from ui.identity import me
+
+_NAMELESS = "therapist"
+"""The one user of an installation without a login."""
+
 
 def who() -> str:
-    return "therapist"
+    return me().name or _NAMELESS
