@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ _NOT_BEFORE_COUNTS = frozenset(
 _AROUND_DATES = ("by", "until", "till", "since", "before", "over", "last", "for", "towards", "after")
 _OPEN_RANGE = frozenset({"OR", "TO", "DASH", "BETWEEN", "ABOUT", "SOMETIMES"})
 _NEXT = 10  # "forty, fifty"
+_SMALL_WORDS = frozenset({"FILL", "ABOUT", "ONLY", "IN", "COMMA", "THERE"})
 _AFTER_TWICE = ("the", "as", "that")
 _AFTER_ONCE = ("it", "it's", "the", "you", "they", "we", "he", "she")
 _BEFORE_ONE = ("was", "is", "been", "well", "yes", "yeah", "so")  # after other verbs it is a pronoun: "I've had one"
@@ -77,9 +78,15 @@ class Match:
     def week(self) -> str | None:
         """'last week' in the expression or next to it, the nearest; what follows comes before what precedes."""
         first, last = self.match.span()
-        places = [*range(first, last), last, first - 1, last + 1, first - 2]
+        places = [*range(first, last), last, first - 1, last + 1, first - 2, *self._over_small_words(first - 3)]
         near = (self.tokens[at] for at in places if 0 <= at < len(self.tokens))
         return next((token.text for token in near if token.tag == "LASTWEEK"), None)
+
+    def _over_small_words(self, at: int) -> Iterator[int]:
+        """'The first week it was about four days'."""
+        while at >= 0 and self.tokens[at + 1].tag in _SMALL_WORDS and self.tokens[at + 2].tag in _SMALL_WORDS:
+            yield at
+            at -= 1
 
 
 def _amount(tokens: Sequence[Token]) -> Amount | None:
@@ -107,9 +114,11 @@ def _count(match: Match) -> Reading | None:
 
 
 def _so_many_times(match: Match) -> Reading | None:
-    """Not 'twice the dose', nor 'once it gets dark'."""
+    """Not 'twice the dose', nor 'once it gets dark' or 'all at once'."""
     following = match.after.text if match.after else ""
     word = match.all[-1].text
+    if word == "once" and match.before and match.before.text == "at":
+        return None
     if (word == "twice" and following in _AFTER_TWICE) or (word == "once" and following in _AFTER_ONCE):
         return None
     return _count(match)

@@ -21,6 +21,10 @@ _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
     r"(?:free|without(?! fail| exception| a break| interruption)|clear|of peace)\b)"
 )
+_OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
+_LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
+_MEASURED: dict[int, Sign] = {4: -1, 21: 1}
+"""Items that ask for less than something (hours), or for more (drinks)."""
 _RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ")
 
 
@@ -31,7 +35,7 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
-    if frequency.form != "comparison" and _is_free(clause.part, frequency):  # "three days were free of it"
+    if frequency.form != "comparison" and is_free(clause.part, frequency):  # "three days were free of it"
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
@@ -81,7 +85,7 @@ def _lasts(clause: Clause) -> bool:
     return since or clause.part.names_window
 
 
-def _is_free(part: Part, frequency: Frequency) -> bool:
+def is_free(part: Part, frequency: Frequency) -> bool:
     return bool(_FREE.match(part.text, frequency.end - part.start))
 
 
@@ -153,7 +157,7 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
     part, before = clause.part, clause.answer.before(clause.part)
     if sum(_turns(part, negator, frequency) for negator in part.negators) % 2:
         return -1
-    if before and any(f.negated and _is_free(before, f) for f in before.frequencies):
+    if before and any(f.negated and is_free(before, f) for f in before.frequencies):
         return -1  # "not many days without it: two at most"
     return neighbour.value if neighbour else 0
 
@@ -191,9 +195,23 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
         read.append(after)
         clause.told.add(after.index)
     signs = [sign for part in read for _, sign in part.matters]
-    sign = signs[-1] if signs else _sign_of_no_day(clause, read)
+    bound = _bound(clause.part, frequency)
+    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read))
     days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
-    return clause.claim("often" if days else "denied", OWN if signs else PLAIN, days, frequency)
+    known = bound or signs or sign < 0 or all(part.is_bare or part.has("fine", "bad") for part in read)
+    weight = OWN if signs or bound else PLAIN
+    return clause.claim("often" if days else "denied", weight if known else LOOSE, days, frequency)
+
+
+def _bound(part: Part, frequency: Frequency) -> Sign:
+    """'Not a day off from it'; 'not one night under six cans', and of hours 'not one night over three'."""
+    following = part.text[frequency.end - part.start :]
+    if _OFF.match(following):
+        return -1
+    limit = _LIMIT.match(following) if part.item in _MEASURED else None
+    if not limit:
+        return 0
+    return -1 if (limit["less"] is not None) == (_MEASURED[part.item] > 0) else 1
 
 
 def _only_stresses(clause: Clause) -> bool:

@@ -9,6 +9,7 @@ from agents.language.frequency import Frequency
 from agents.scoring.amounts import Amount, cigarettes, drinks
 from agents.scoring.answer import Answer
 from agents.scoring.claim import OWN, PLAIN, Claim
+from agents.scoring.parts import Part
 from agents.scoring.stretches import Stretches, beginning_in
 from agents.scoring.tables import EXPLAINED, NEEDED, UNEXPLAINED, label
 
@@ -69,6 +70,12 @@ def _four_drinks(claims: list[Claim], answer: Answer, earlier: Answer | None) ->
         amounts = _drunk(earlier)
     most = max((a.value for a in amounts), default=None)
     return [_denial(c) if _is_told(c) and _is_too_little(_nearest(c, answer, amounts, most)) else c for c in claims]
+
+
+def four_drinks_in(answer: Answer, part: Part) -> bool | None:
+    """Whether the clause tells of four drinks or more; None where it tells no amount."""
+    told = [a.value for a in _drunk(answer) if part.start <= a.start < part.end]
+    return min(told) >= _ENOUGH_DRINKS if told else None
 
 
 def _drunk(answer: Answer) -> list[Amount]:

@@ -10,9 +10,13 @@ from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
 from agents.scoring.combine import ADDED, Counts
+from agents.scoring.contrast import contrasted
+from agents.scoring.parts import Part
 from agents.scoring.scope import TURNS, Scopes
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
+_STATED = (4, 9, 23)
+_FEW_LETTERS = 8
 _SPREAD = 5
 _PLAIN_NO = re.compile(r"\b(?:no|nope|nah|never|none|not at all|not once)\b")
 _HABITS = ("universal", "rate", "weekly", "weekend", "weekdays", "per_day")
@@ -41,12 +45,25 @@ class Weighing:
 
     def finding(self) -> Finding:
         """The first of these that there is."""
+        contrast = self._contrasted()
+        if contrast:
+            return contrast
         sure = [c for c in self.counted if c.weight >= PLAIN]
         if sure:
             return self._counted(sure)
         return (
             self._by_what_is_left() or self._denied() or self._others_only() or self._loosely() or self._last_resort()
         )
+
+    def _contrasted(self) -> Finding | None:
+        """Some days so, the rest not: unless that was corrected, or the item asks for something else."""
+        denied_as_stated = self.answer.item in _STATED and not (self.counted or self.complements)
+        if denied_as_stated or self.is_left_open:
+            return None
+        found = contrasted(self.answer, self.scopes)
+        if found is None:
+            return None
+        return Finding(found.count.days, _DENIED if found.is_sure else _IMPLIED, found.count.claims)
 
     @cached_property
     def _whole_denials(self) -> list[Claim]:
@@ -88,20 +105,18 @@ class Weighing:
 
     def _without_repeats(self, counted: list[Claim]) -> list[Claim]:
         """'One afternoon I didn't feel it. Out of two weeks, one afternoon.'"""
-        first: dict[str, int] = {}
-        for claim in self.complements:
-            first.setdefault(self._said(claim), claim.at)
-        return [c for c in counted if not (c.frequency and first.get(self._said(c), c.at) < c.at)]
-
-    def _said(self, claim: Claim) -> str:
-        return self.answer.reading.text[claim.frequency.start : claim.frequency.end] if claim.frequency else ""
+        return [c for c in counted if not any(_repeats(c, complement) for complement in self.complements)]
 
     def _by_what_is_left(self) -> Finding | None:
         """'Only three good nights': the others were not, if anything says so."""
         if self._whole_denials:
             return None
-        usable = [c for c in self.complements if not c.is_rest and (self.affirmed or _excludes(c))]
-        return self._combined(usable, least=_DENIED + 1) if usable else None
+        usable = [c for c in self.complements if not c.is_rest]
+        told = [c for c in usable if self.affirmed or _excludes(c)]
+        if told:
+            return self._combined(told, least=_DENIED + 1)
+        counts = [c for c in usable if c.form not in (*ADDED, *_HABITS, "exception")]
+        return self._combined(counts, least=_LOOSE) if counts else None
 
     # --- denied ---
 
@@ -173,6 +188,22 @@ class Weighing:
         return any(part.matters or part.frequencies or "used to" in part.text for part in told)
 
 
+def _is_how_often_alone(part: Part) -> bool:
+    """'Every night, doctor. …'; not 'I was on my own the whole time, …'."""
+    told = sum(f.end - f.start for f in part.frequencies)
+    return part.is_bare and part.who == "unsaid" and len(part.text.strip()) - told <= _FEW_LETTERS
+
+
+def _repeats(claim: Claim, complement: Claim) -> bool:
+    """The same number again, or the date of that day."""
+    said, before = claim.frequency, complement.frequency
+    if said is None or before is None or complement.at >= claim.at or said.days != before.days:
+        return False
+    near = claim.part.sentence - complement.part.sentence <= 1 and claim.part.is_bare
+    again = near and (said.form in (*ADDED, "bare")) and not claim.part.begins_with("so ")
+    return again or claim.part.told(said) == complement.part.told(before)
+
+
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     """What a later correction takes back is left out; what it puts in its place is the answer."""
     last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
@@ -186,11 +217,12 @@ def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
 
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
     """A count that answers the question stands, unless what follows turns against it."""
+    turns = denied.part.begins_with(*TURNS, "so ", "no ")
+    if not turns and any(c.at == 0 and _is_how_often_alone(c.part) for c in sure):
+        return False
     direct = [c for c in sure if c.at == 0 or c.weight == OWN]
     counts = [c for c in direct if c.grade in ("count", "rough") and c.form not in _HABITS]
-    if denied.part.begins_with(*TURNS, "so ", "no ") or not counts:
-        return True
-    return denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts)
+    return turns or not counts or (denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts))
 
 
 def _excludes(claim: Claim) -> bool:
