@@ -19,6 +19,7 @@ from agents.scoring.stating import says_plainly_no
 _NO_COUNT = ("no_day", "universal", "severity", "scale", "per_day", "one_week", "weekdays", "weekend", "others", "rate", "exception")
 _EXCEPTS = re.compile(r"(?:every|each|all|always)\b")  # "all but one" has both sides in it
 _PURPOSE = ("so ", "because ", "since ", "cos ", "if ", "as ")
+_FEW = 3  # days
 _NEAR = 2  # sentences
 _DRINKS = 21
 
@@ -74,18 +75,24 @@ def _decisive(some: Leaning, rest: Leaning) -> Leaning | None:
 
 
 def _counted_and_rest(answer: Answer, scopes: Scopes) -> tuple[_Side, _Side] | None:
-    rest = next((p for p in answer.parts if p.index and p.has("leftover") and scopes.is_relevant(p)), None)
+    rest = next((p for p in answer.parts if p.index and _is_rest(p) and scopes.is_relevant(p)), None)
     if rest is None or answer.reading.text[: rest.start].rstrip().endswith(" or"):  # "explained or otherwise"
         return None
     counts = [(p, f) for p, f in _counts(answer, scopes) if p.index < rest.index and rest.sentence - p.sentence <= _NEAR]
     if not counts or sum(f.form in ADDED for _, f in counts) > 1:
         return None
     part, count = counts[-1]
+    if not rest.has("leftover") and count.days > _FEW:
+        return None
     left = _said_of_rest(answer, part, rest)
     others = [f.days for f in rest.frequencies if f.form in ("others", "count", "bare") and is_definite(f)]
     days = others[0] if others else WINDOW_DAYS - count.days
     some = _of_some(answer, answer.parts[part.index : left[0].index], count, scopes)
     return _Side(part, count.days, some, count), _Side(rest, days, _leaning(answer, left, scopes))
+
+
+def _is_rest(part: Part) -> bool:
+    return part.has("leftover", "every_other")
 
 
 def _said_of_rest(answer: Answer, counted: Part, rest: Part) -> list[Part]:

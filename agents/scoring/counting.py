@@ -19,7 +19,7 @@ _AROUND = 4
 _SAYING = ("yes", "no", "fine", "bad", "correction", "not_never", "unknown")
 _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
-    r"(?:free|without(?! fail| exception| a break| interruption)|clear|of peace)\b)"
+    r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
 _OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
 _LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
@@ -159,7 +159,20 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
         return -1
     if before and any(f.negated and is_free(before, f) for f in before.frequencies):
         return -1  # "not many days without it: two at most"
-    return neighbour.value if neighbour else 0
+    if neighbour:
+        return neighbour.value
+    return -1 if frequency.days >= _NEARLY_ALWAYS and _goes_on_about_health(clause) else 0
+
+
+def _goes_on_about_health(clause: Clause) -> bool:
+    """'Head hits the pillow and I'm gone. Every night.'"""
+    part = clause.part
+    first = clause.answer.sentence(part)[0]
+    before = clause.answer.parts[first.index - 1] if first is part and part.index else None
+    told = clause.answer.sentence(before) if before else ()
+    signs = [p.value for p in told if p.matters]
+    counts = any(is_definite(f) for p in told for f in p.frequencies)
+    return bool(signs) and max(signs) < 0 and not counts and not any(p.has("negation") for p in told)
 
 
 def _turns(part: Part, negator: Found, frequency: Frequency) -> bool:
@@ -206,6 +219,8 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
 def _bound(part: Part, frequency: Frequency) -> Sign:
     """'Not a day off from it'; 'not one night under six cans', and of hours 'not one night over three'."""
     following = part.text[frequency.end - part.start :]
+    if any(sign > 0 and found.start <= frequency.start < found.end for found, sign in part.matters):
+        return -1  # "not sleeping any night"
     if _OFF.match(following):
         return -1
     limit = _LIMIT.match(following) if part.item in _MEASURED else None

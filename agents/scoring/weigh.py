@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from agents.language import Found
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
@@ -15,6 +16,7 @@ from agents.scoring.parts import Part
 from agents.scoring.scope import TURNS, Scopes
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
+_STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _STATED = (4, 9, 23)
 _FEW_LETTERS = 8
 _SPREAD = 5
@@ -207,12 +209,19 @@ def _repeats(claim: Claim, complement: Claim) -> bool:
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     """What a later correction takes back is left out; what it puts in its place is the answer."""
     last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
-    marks = (mark for part in answer.parts for mark in part.marks.get("correction", []) if mark.start <= last)
+    marks = (mark for part in answer.parts for mark in _corrections(answer, part) if mark.start <= last)
     taken_back = max((mark.start for mark in marks), default=-1)
     if taken_back < 0:
         return claims
     later = [replace(c, weight=max(c.weight, PLAIN)) for c in claims if c.begins >= taken_back]
     return [c for c in claims if c.kind in ("affirmed", "denied") and c.begins < taken_back] + later
+
+
+def _corrections(answer: Answer, part: Part) -> list[Found]:
+    """'…, honestly.' at the end of a sentence takes nothing back."""
+    found = part.marks.get("correction", [])
+    ends = part.is_bare and part.index and part is answer.sentence(part)[-1] and len(answer.sentence(part)) > 1
+    return [mark for mark in found if not (ends and _STRESS.match(part.words_of(mark)))]
 
 
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
