@@ -108,7 +108,7 @@ def _is_couple(tokens: Sequence[Token]) -> bool:
 
 def _count(match: Match) -> Reading | None:
     amount = _amount(match.part("q", "q2"))
-    if amount is None or amount.low > WINDOW_DAYS:
+    if amount is None or amount.low > WINDOW_DAYS or (match.before and match.before.text == "how"):
         return None
     return Reading(amount.high, amount.grade, amount.low)
 

@@ -21,6 +21,7 @@ _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
     r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
+_EVEN_ONE = re.compile(r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b")
 _OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
 _LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
 _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
@@ -39,9 +40,18 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
+    if clause.part.matters and _is_not_even_one(clause.part, frequency):
+        return clause.claim("often" if sign > 0 else "denied", OWN, WINDOW_DAYS if sign > 0 else 0, frequency)
     if sign >= 0:
         return clause.claim("often", weight, frequency.days, frequency)
     return _against(clause, frequency, weight)
+
+
+def _is_not_even_one(part: Part, frequency: Frequency) -> bool:
+    """'Nobody believed me on a single day'; 'I haven't been out one day of the fourteen'."""
+    if frequency.days != 1 or not _EVEN_ONE.match(part.text, frequency.start - part.start):
+        return False
+    return any(n.start < frequency.start for n in part.found("negation")) and not part.has("not_negation")
 
 
 def _against(clause: Clause, frequency: Frequency, weight: int) -> Claim:
@@ -159,6 +169,9 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
         return -1
     if before and any(f.negated and is_free(before, f) for f in before.frequencies):
         return -1  # "not many days without it: two at most"
+    asked = clause.answer.parts[part.index - 1] if part.index else None
+    if asked and asked.is_question and asked.matters:
+        return asked.value  # "How many days was I calm? Two."
     if neighbour:
         return neighbour.value
     return -1 if frequency.days >= _NEARLY_ALWAYS and _goes_on_about_health(clause) else 0
