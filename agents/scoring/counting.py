@@ -21,11 +21,14 @@ _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
     r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
+_ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b")
 _OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
 _LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
 _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
 """Items that ask for less than something (hours), or for more (drinks)."""
+_THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
+_NEAR_VERB = 30  # characters
 _RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ")
 
 
@@ -40,11 +43,22 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
+    if sign <= 0 and _is_exception(clause, frequency):
+        return clause.claim("often", PLAIN, WINDOW_DAYS - frequency.days, frequency)
     if clause.part.matters and _is_not_even_one(clause.part, frequency):
         return clause.claim("often" if sign > 0 else "denied", OWN, WINDOW_DAYS if sign > 0 else 0, frequency)
     if sign >= 0:
         return clause.claim("often", weight, frequency.days, frequency)
     return _against(clause, frequency, weight)
+
+
+def _is_exception(clause: Clause, frequency: Frequency) -> bool:
+    """'Fine every day bar one, when my back seized': the exception is what was asked for."""
+    after = clause.answer.after(clause.part)
+    if after is None or not after.begins_with("when ", "where ") or after.value <= 0 or after.frequencies:
+        return False
+    excepts = frequency.form == "exception" or _ALL_BUT.match(clause.part.text, frequency.start - clause.part.start)
+    return bool(excepts) and frequency.days < WINDOW_DAYS
 
 
 def _is_not_even_one(part: Part, frequency: Frequency) -> bool:
@@ -217,12 +231,14 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
         return None
     read = [clause.part]
     after = clause.answer.after(clause.part)
-    if after and after.begins_with(*_RELATIVE):
+    if after and not after.frequencies and len(after.content) == 1 and not after.begins_with(*_RELATIVE):
+        after = clause.answer.after(after)  # "Not a day goes by, madam, without …"
+    if after and after.begins_with(*_RELATIVE) and not clause.part.negators and not _THAT_THING.match(after.text):
         read.append(after)
         clause.told.add(after.index)
     signs = [sign for part in read for _, sign in part.matters]
     bound = _bound(clause.part, frequency)
-    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read))
+    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read, frequency))
     days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
     known = bound or signs or sign < 0 or all(part.is_bare or part.has("fine", "bad") for part in read)
     weight = OWN if signs or bound else PLAIN
@@ -251,12 +267,13 @@ def _only_stresses(clause: Clause) -> bool:
     return any(f.form == "universal" for p in earlier for f in p.frequencies)
 
 
-def _sign_of_no_day(clause: Clause, read: list[Part]) -> int:
+def _sign_of_no_day(clause: Clause, read: list[Part], frequency: Frequency) -> int:
     part, before = clause.part, clause.answer.before(clause.part)
     asked = clause.answer.parts[part.index - 1] if part.index else None
     if part.is_bare and len(read) == 1 and before and before.matters and before.has("negation"):
         return -before.value  # "I haven't felt close to anybody, not for a single day"
     if part.is_bare and asked and asked.is_question and asked.matters:
         return asked.value  # "Without pain? Not a single day."
-    turns = sum(len(p.negators) for p in read)
+    until = frequency.end + _NEAR_VERB if len(read) == 1 else read[-1].end
+    turns = sum(n.start < until for p in read for n in p.negators)
     return -1 if turns % 2 or any(p.has("free", "lasting") for p in read) else 1

@@ -11,7 +11,7 @@ from agents.scoring.answer import Answer
 from agents.scoring.claim import OWN, PLAIN, Claim
 from agents.scoring.parts import Part
 from agents.scoring.stretches import Stretches, beginning_in
-from agents.scoring.tables import EXPLAINED, NEEDED, UNEXPLAINED, label
+from agents.scoring.tables import ABSENT, EXPLAINED, NEEDED, UNEXPLAINED, label
 
 _ENOUGH_DRINKS = 4
 _SAID = (("four_or_more", _ENOUGH_DRINKS), ("few_drinks", _ENOUGH_DRINKS - 1))
@@ -102,7 +102,7 @@ def _nearest(claim: Claim, answer: Answer, amounts: list[Amount], most: float | 
 def _cigarettes(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
     """Item 22: one cigar, and no day named, is one day."""
     smoked = cigarettes(answer)
-    if not smoked or any(c.kind == "vague" or (c.kind == "often" and c.form != "dates") for c in claims):
+    if not smoked or any(c.kind == "vague" or (c.kind == "often" and _counts_already(c)) for c in claims):
         return claims
     first = smoked[0]
     part = max((p for p in answer.parts if p.start <= first.start), key=lambda p: p.start)
@@ -113,9 +113,14 @@ def _cigarettes(claims: list[Claim], answer: Answer, _earlier: Answer | None) ->
     return sorted([*kept, Claim(part, "often", OWN, first.value, frequency.grade, frequency)], key=lambda c: c.at)
 
 
+def _counts_already(claim: Claim) -> bool:
+    return claim.form != "dates" or claim.is_complement
+
+
 def _not_as_prescribed(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
     """Item 23: what is taken as prescribed does not count."""
-    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned}
+    absent = label(answer.item, ABSENT)
+    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned and part.has(absent)}
     return [
         _denial(c) if c.kind == "often" and c.part.sentence in kept and not c.part.has("beyond") else c for c in claims
     ]

@@ -82,7 +82,7 @@ class Part:
         turned = [n.start for n in self.negators if _VERB_NEGATED.match(self.words_of(n))] if len(found) > 1 else []
         if turned and found[-1][0].start > turned[-1]:  # "my stomach did not hurt": what is said of it decides
             found = [hit for hit in found if hit[0].start > turned[-1]]
-        return found
+        return _carried_on(found)
 
     @kept
     def names_matter(self) -> bool:
@@ -126,7 +126,7 @@ class Part:
     def _is_relieved(self) -> bool | None:
         """'The pictures stayed away', or 'never left me alone'; None where nothing of the kind is said."""
         own = Stretches(found for found, _ in self._hits)
-        relief = [found for found in self.found("relief") if not own.touch(found.start, found.end)]
+        relief = [found for found in self.found("relief") if not own.hold(found)]
         return len([n for n in self.negators if n.start < relief[0].start]) % 2 == 0 if relief else None
 
     @kept
@@ -262,6 +262,15 @@ class Part:
 
 def _covers(outer: Found, inner: Found) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _carried_on(hits: list[tuple[Found, Sign]]) -> list[tuple[Found, Sign]]:
+    """What follows at once is turned together with what it follows: 'without checking the locks over and over'."""
+    for at, (found, _) in enumerate(hits[1:], start=1):
+        before, sign = hits[at - 1]
+        if sign < 0 and found.start - before.end <= 1:
+            hits[at] = (found, sign)
+    return hits
 
 
 def _distance(found: Found, frequency: Frequency) -> int:

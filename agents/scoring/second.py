@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import tomllib
 from dataclasses import replace
 from functools import cache
@@ -57,7 +56,6 @@ class Limits(BaseModel):
     vague: Limit
     trust: Trust
     far: float
-    left_to_rules: re.Pattern[str]
 
 
 @cache
@@ -82,8 +80,7 @@ def _is_plain(answer: Answer, finding: Finding) -> bool:
     if not answer.parts or not any(sign.isalnum() for sign in answer.reading.text):
         return True
     bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
-    known = finding.ambiguity <= _SURE and _limits().left_to_rules.search(answer.reading.text)
-    return bare or bool(known)
+    return bare or finding.is_settled
 
 
 def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:

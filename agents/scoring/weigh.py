@@ -13,6 +13,7 @@ from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
 from agents.scoring.combine import ADDED, Counts
 from agents.scoring.contrast import contrasted
 from agents.scoring.parts import Part
+from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
@@ -32,6 +33,8 @@ class Finding:
     days: float | None
     ambiguity: int
     claims: tuple[Claim, ...] = ()
+    is_settled: bool = False
+    """What the rules read better than the second reader does."""
 
 
 class Weighing:
@@ -46,16 +49,50 @@ class Weighing:
         self.is_left_open = any(part.is_left_open for part in answer.parts)
 
     def finding(self) -> Finding:
-        """The first of these that there is."""
+        """What contradicts itself, or stands in words that are not known, is not sure."""
         contrast = self._contrasted()
         if contrast:
             return contrast
+        found = self._found()
+        found = replace(found, ambiguity=max(found.ambiguity, self._least(found)))
+        return replace(found, is_settled=found.is_settled or self._is_settled(found))
+
+    def _found(self) -> Finding:
+        """The first of these that there is."""
         sure = [c for c in self.counted if c.weight >= PLAIN]
         if sure:
             return self._counted(sure)
         return (
             self._by_what_is_left() or self._denied() or self._others_only() or self._loosely() or self._last_resort()
         )
+
+    def _least(self, found: Finding) -> int:
+        """How clear it can be at best."""
+        sure = [c for c in self.counted if c.weight >= PLAIN]
+        denied = any(c.is_outright for c in self._whole_denials)
+        differ = len({score_of_days(c.days) for c in sure}) > 1
+        strange = bool(found.claims) and found.claims[-1].weight <= PLAIN and not found.claims[-1].part.is_bare
+        if differ or (sure and denied) or (found.days == 0 and self.counted) or (found.days and strange):
+            return _IMPLIED
+        plain = all(part.is_bare for part in self.answer.parts)
+        return _DENIED if found.days or plain else _DENIED + 1
+
+    def _is_settled(self, found: Finding) -> bool:
+        """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""
+        if not found.claims or found.ambiguity > _IMPLIED:
+            return False
+        last = found.claims[-1]
+        no_day = [c for c in (*found.claims, *self.denied) if c.form == "no_day"]
+        if no_day and found.ambiguity < _IMPLIED and (found.days == 0 or last in no_day):
+            return found.ambiguity <= _DENIED or OWN in {c.weight for c in (*no_day, last)}
+        if last.kind != "often" or last.grade != "count" or not last.part.is_bare:
+            return False
+        weeks = {c.frequency.week for c in found.claims if c.frequency and c.frequency.week}
+        earlier = self.answer.parts[: last.at]
+        corrected = any(p.has("correction") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier)
+        now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
+        before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
+        return len(weeks) > 1 or corrected or before
 
     def _contrasted(self) -> Finding | None:
         """Some days so, the rest not: unless that was corrected, or the item asks for something else."""
@@ -65,7 +102,8 @@ class Weighing:
         found = contrasted(self.answer, self.scopes)
         if found is None:
             return None
-        return Finding(found.count.days, _DENIED if found.is_sure else _IMPLIED, found.count.claims)
+        ambiguity = _DENIED if found.is_sure else _IMPLIED
+        return Finding(found.count.days, ambiguity, found.count.claims, is_settled=found.is_sure)
 
     @cached_property
     def _whole_denials(self) -> list[Claim]:
@@ -118,7 +156,7 @@ class Weighing:
         if told:
             return self._combined(told, least=_DENIED + 1)
         counts = [c for c in usable if c.form not in (*ADDED, *_HABITS, "exception")]
-        return self._combined(counts, least=_LOOSE) if counts else None
+        return replace(self._combined(counts, least=_IMPLIED), is_settled=True) if counts else None
 
     # --- denied ---
 
