@@ -58,9 +58,14 @@ def _mark_past(sentence: tuple[Part, ...], before: tuple[Part, ...], found: Scop
         if not any(_is_past(part) for part in stretch):
             continue
         found.past.update(part.index for part in stretch if not part.has("now", "quit"))
-        begins = next((part for part in sentence if not part.is_bare), sentence[0])
-        if stretch[0] is sentence[0] and begins.begins_with(*_BACKWARD):
+        if stretch[0] is sentence[0] and _looks_back(sentence):
             found.past.update(part.index for part in before if not part.has("now"))
+
+
+def _looks_back(sentence: tuple[Part, ...]) -> bool:
+    """'That was in spring'; 'no wait, those two were last month'."""
+    opening = next((at for at, part in enumerate(sentence) if not part.is_bare), 0)
+    return any(part.begins_with(*_BACKWARD) for part in (sentence[0], sentence[opening]))
 
 
 def _is_past(part: Part) -> bool:

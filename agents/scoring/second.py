@@ -42,12 +42,15 @@ class Trust(BaseModel):
 
     sure: float
     clear: float
+    implied: float
     otherwise: float
 
     def of(self, finding: Finding) -> float:
         if finding.ambiguity <= _SURE:
             return self.sure
-        return self.clear if finding.ambiguity <= CLEAR_UNTIL else self.otherwise
+        if finding.ambiguity < CLEAR_UNTIL:
+            return self.clear
+        return self.implied if finding.ambiguity == CLEAR_UNTIL else self.otherwise
 
 
 class Limits(BaseModel):
@@ -97,10 +100,16 @@ def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
     if opinion.scores[found] + _limits().trust.of(finding) >= opinion.scores[opinion.score]:
         return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
     far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
-    unsure = far and opinion.scores[opinion.score] < _limits().far
-    days = SCALE_DAYS[opinion.score]
-    claims = _support(answer, opinion.score)
-    return Finding(days, _GUESS if unsure else _IMPLIED, claims)
+    if far and opinion.scores[opinion.score] < _limits().far:
+        between = _between(opinion, found, _limits().trust.of(finding))
+        return Finding(SCALE_DAYS[between], _GUESS, _support(answer, between))
+    return Finding(SCALE_DAYS[opinion.score], _IMPLIED, _support(answer, opinion.score))
+
+
+def _between(opinion: Opinion, found: int, trust: float) -> int:
+    """Where the two differ widely and neither is likely enough: the score of least expected squared error."""
+    weights = [likely + trust * (score == found) for score, likely in enumerate(opinion.scores)]
+    return round(sum(score * weight for score, weight in enumerate(weights)) / sum(weights))
 
 
 def _support(answer: Answer, score: int) -> tuple[Claim, ...]:

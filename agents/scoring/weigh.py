@@ -152,11 +152,16 @@ class Weighing:
         if self._whole_denials:
             return None
         usable = [c for c in self.complements if not c.is_rest]
-        told = [c for c in usable if self.affirmed or _excludes(c)]
+        told = [c for c in usable if self.affirmed or _excludes(c) or self._is_limited(c)]
         if told:
             return self._combined(told, least=_DENIED + 1)
         counts = [c for c in usable if c.form not in (*ADDED, *_HABITS, "exception")]
         return replace(self._combined(counts, least=_IMPLIED), is_settled=True) if counts else None
+
+    def _is_limited(self, claim: Claim) -> bool:
+        """'I did without it on the Wednesday. Only then.'"""
+        following = self.answer.parts[claim.at + 1 : claim.at + 2]
+        return any(part.is_bare and part.has("limit") and not part.frequencies for part in following)
 
     # --- denied ---
 
