@@ -29,13 +29,15 @@ _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
 """Items that ask for less than something (hours), or for more (drinks)."""
 _THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
 _NEAR_VERB = 30  # characters
-_RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ")
+_RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ", "yet ")
 
 
 def counted(clause: Clause, frequency: Frequency) -> Claim | None:
     """What an expression of frequency claims; None where it is about something else."""
     if frequency.form == "no_day":
         return _on_no_day(clause, frequency)
+    if clause.part.has("answers_no"):  # "every day they ask, and every day I say no"
+        return clause.claim("denied", OWN)
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
@@ -234,8 +236,9 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
     if after and not after.frequencies and len(after.content) == 1 and not after.begins_with(*_RELATIVE):
         after = clause.answer.after(after)  # "Not a day goes by, madam, without …"
     if after and after.begins_with(*_RELATIVE) and not clause.part.negators and not _THAT_THING.match(after.text):
-        read.append(after)
-        clause.told.add(after.index)
+        more = clause.answer.after(after)
+        read += [after, more] if more and more.begins_with("or ", "and ") and not after.matters else [after]
+        clause.told.update(part.index for part in read[1:])
     signs = [sign for part in read for _, sign in part.matters]
     bound = _bound(clause.part, frequency)
     sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read, frequency))

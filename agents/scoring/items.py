@@ -121,8 +121,10 @@ def _not_as_prescribed(claims: list[Claim], answer: Answer, _earlier: Answer | N
     """Item 23: what is taken as prescribed does not count."""
     absent = label(answer.item, ABSENT)
     kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned and part.has(absent)}
+    wholly = bool(kept) and not any(part.has("beyond", "leftover", "rest") for part in answer.parts)
     return [
-        _denial(c) if c.kind == "often" and c.part.sentence in kept and not c.part.has("beyond") else c for c in claims
+        _denial(c) if c.kind == "often" and (wholly or c.part.sentence in kept) and not c.part.has("beyond") else c
+        for c in claims
     ]
 
 

@@ -218,6 +218,8 @@ class Part:
 
     @kept
     def who(self) -> Who:
+        if self.has("asks_me") and not self.has("answers_no"):
+            return "other"
         if self.has("reported") or (self.matters and _ME.search(self.text)):
             return "self"
         firsts = [(m, who) for name, who in _WHO if (m := self._first_subject(name))]

@@ -74,7 +74,7 @@ class Weighing:
         strange = bool(found.claims) and found.claims[-1].weight <= PLAIN and not found.claims[-1].part.is_bare
         if differ or (sure and denied) or (found.days == 0 and self.counted) or (found.days and strange):
             return _IMPLIED
-        plain = all(part.is_bare for part in self.answer.parts)
+        plain = all(part.is_bare for part in self.answer.parts) or any(c.is_zero for c in found.claims)
         return _DENIED if found.days or plain else _DENIED + 1
 
     def _is_settled(self, found: Finding) -> bool:
@@ -119,6 +119,9 @@ class Weighing:
         after = [c for c in outright if c.at > sure[-1].at and _outweighs(c, sure)]
         if after:
             return Finding(0, _DENIED + 1, tuple(after[-1:]))
+        over = self._is_over(sure)
+        if over:
+            return Finding(0, _DENIED + 1, (over,))
         if outright and self._is_by_the_way(outright[0], sure):
             return Finding(0, _DENIED + 1, tuple(outright[:1]))
         return self._combined(sure)
@@ -134,6 +137,13 @@ class Weighing:
         days = [c.days for c in sure]
         rough = any(c.grade in ("rough", "word") for c in sure)
         return rough or max(days) - min(days) > _SPREAD or any(c.weight >= PLAIN for c in self.denied)
+
+    def _is_over(self, sure: list[Claim]) -> Claim | None:
+        """'I had it daily at the old job. In these two weeks I haven't.'"""
+        if any(c.part.has("now") or c.part.names_window or c.form not in _HABITS for c in sure):
+            return None
+        later = (c for c in self.denied if c.at > sure[-1].at and c.weight >= PLAIN)
+        return next((c for c in later if c.part.names_window or c.part.has("now")), None)
 
     def _is_by_the_way(self, denied: Claim, sure: list[Claim]) -> bool:
         """'Not at all. I do things once and that's enough.'"""
