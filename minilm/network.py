@@ -32,7 +32,7 @@ _OURS = "com.microsoft"
 
 def pieces_of(text: str) -> list[int]:
     """The text's pieces between the two marks; what is over the limit is left out."""
-    found: list[int] = wordpieces.tokenizer().encode(text).ids
+    found: list[int] = wordpieces.encode(text).ids
     return found if len(found) <= LONGEST else [*found[: LONGEST - 1], found[-1]]
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from minilm.weights import Floats, model_folder, weights
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def encode(*texts: str) -> Encoding:
+    """One text, or two side by side. Half of a surrogate pair is no character, and is read as the sign for that."""
+    return tokenizer().encode(*(_HALVES.sub("\ufffd", text) for text in texts))
 
 
 @cache

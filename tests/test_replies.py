@@ -166,3 +166,8 @@ def test_reading_never_fails(text: str, item: int, paused: bool) -> None:
 @given(st.sampled_from([row for row in labelled("tune") if row.kind in ("refusal", "question", "pause", "answer")]))
 def test_case_and_white_space_change_nothing(row: Labelled) -> None:
     assert read_reply(f"  {row.text.upper()}\n", item=row.item, paused=row.paused).kind == row.read().kind
+
+
+def test_half_a_surrogate_pair_does_not_make_the_second_reader_fail(caplog: pytest.LogCaptureFixture) -> None:
+    assert read_reply("hold on \ud83d someone is at the door, back in a minute", item=6).kind == "pause"
+    assert not caplog.records

@@ -99,3 +99,11 @@ def test_when_it_fails_the_rules_stand_and_the_patients_words_stay_out_of_the_lo
 )
 def test_what_no_table_lists_is_still_read(item: int, text: str, expected: int) -> None:
     assert score(text, item).score == expected
+
+
+def test_half_a_surrogate_pair_does_not_make_it_fail(caplog: pytest.LogCaptureFixture) -> None:
+    text = "The guitar has stayed in its case \ud83d the entire fortnight and I could not care less."
+    with caplog.at_level(logging.ERROR):
+        found = score(text, 1)
+    assert found.score == 4
+    assert not caplog.records

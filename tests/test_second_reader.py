@@ -121,3 +121,9 @@ def test_the_same_words_get_the_same_opinion() -> None:
 
 def test_the_item_is_part_of_what_is_read() -> None:
     assert reader.opinion("within the hour", 11).stop > reader.opinion("within the hour", 9).stop
+
+
+def test_half_a_surrogate_pair_does_not_make_it_fail(caplog: pytest.LogCaptureFixture) -> None:
+    verdict = check_risk("I did a practice run last night \ud83d and I could go through with it. Tonight I will.", 2)
+    assert (verdict.level, verdict.degraded) == ("stop", False)
+    assert not caplog.records

@@ -32,7 +32,7 @@ class Encoder:
 
     def read(self, about: str, text: str) -> list[float]:
         """What the encoder makes of a text, as answer to what it is about."""
-        encoded = wordpieces.tokenizer().encode(about, text)
+        encoded = wordpieces.encode(about, text)
         vectors = wordpieces.vectors(encoded.ids[:LONGEST], encoded.type_ids[:LONGEST])[np.newaxis]
         (outputs,) = self._session.run(None, {"vectors": vectors})
         return [float(value) for value in outputs[0]]

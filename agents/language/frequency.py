@@ -113,7 +113,7 @@ def _rules() -> tuple[tuple[Rule, re.Pattern[str], frozenset[str]], ...]:
 
 @cache
 def _negation() -> re.Pattern[str]:
-    return _compiled("NEG(?:FILL|ABOUT|ONLY|IN|ALMOST|ALWAYS|THERE)*$")
+    return _compiled("NEG(?:FILL|ABOUT|ONLY|IN|ALMOST|ALWAYS|THERE)*(?:A SINGLE)?$")
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

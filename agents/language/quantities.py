@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,11 +16,12 @@ _WORKDAYS = 10.0
 _SEVERITY_OUT_OF = 10
 _SCALE_OUT_OF = 4
 _NOT_BEFORE_COUNTS = frozenset(
-    {"IN", "FOR", "TO", "OF", "OUT", "OR", "NUM", "SLASH", "DASH", "WORD", "LAST", "THE", "A", "DATE", "YEAR", "SIGN"}
+    {"IN", "FOR", "TO", "OF", "OUT", "OR", "NUM", "SLASH", "DASH", "WORD", "LAST", "THE", "A", "DATE", "YEAR", "SIGN", "EVERY"}
 )
 _AROUND_DATES = ("by", "until", "till", "since", "before", "over", "last", "for", "towards", "after")
 _OPEN_RANGE = frozenset({"OR", "TO", "DASH", "BETWEEN", "ABOUT", "SOMETIMES"})
 _NEXT = 10  # "forty, fifty"
+_SMALL_WORDS = frozenset({"FILL", "ABOUT", "ONLY", "IN", "COMMA", "THERE"})
 _AFTER_TWICE = ("the", "as", "that")
 _AFTER_ONCE = ("it", "it's", "the", "you", "they", "we", "he", "she")
 _BEFORE_ONE = ("was", "is", "been", "well", "yes", "yeah", "so")  # after other verbs it is a pronoun: "I've had one"
@@ -77,9 +78,15 @@ class Match:
     def week(self) -> str | None:
         """'last week' in the expression or next to it, the nearest; what follows comes before what precedes."""
         first, last = self.match.span()
-        places = [*range(first, last), last, first - 1, last + 1, first - 2]
+        places = [*range(first, last), last, first - 1, last + 1, first - 2, *self._over_small_words(first - 3)]
         near = (self.tokens[at] for at in places if 0 <= at < len(self.tokens))
         return next((token.text for token in near if token.tag == "LASTWEEK"), None)
+
+    def _over_small_words(self, at: int) -> Iterator[int]:
+        """'The first week it was about four days'."""
+        while at >= 0 and self.tokens[at + 1].tag in _SMALL_WORDS and self.tokens[at + 2].tag in _SMALL_WORDS:
+            yield at
+            at -= 1
 
 
 def _amount(tokens: Sequence[Token]) -> Amount | None:
@@ -101,15 +108,17 @@ def _is_couple(tokens: Sequence[Token]) -> bool:
 
 def _count(match: Match) -> Reading | None:
     amount = _amount(match.part("q", "q2"))
-    if amount is None or amount.low > WINDOW_DAYS:
+    if amount is None or amount.low > WINDOW_DAYS or (match.before and match.before.text == "how"):
         return None
     return Reading(amount.high, amount.grade, amount.low)
 
 
 def _so_many_times(match: Match) -> Reading | None:
-    """Not 'twice the dose', nor 'once it gets dark'."""
+    """Not 'twice the dose', nor 'once it gets dark' or 'all at once'."""
     following = match.after.text if match.after else ""
     word = match.all[-1].text
+    if word == "once" and match.before and match.before.text == "at":
+        return None
     if (word == "twice" and following in _AFTER_TWICE) or (word == "once" and following in _AFTER_ONCE):
         return None
     return _count(match)
@@ -179,12 +188,19 @@ def _part(match: Match) -> Reading | None:
     lead = {token.tag for token in match.part("lead")}
     words = match.part("part")
     values = {token.tag: token.value or 0 for token in words}
+    if "HALF" in values and _is_within_one_day(match):
+        return None
     if "HALF" in values:
         share = 0.5 + (0.2 if lead & {"MORE", "OVER"} else 0) - (0.15 if "FEWER" in lead else 0)
         return Reading(WINDOW_DAYS * share, "anchor")
     if "PERCENT" in values:
         return Reading(WINDOW_DAYS * values["NUM"] / 100, "count")
     return Reading(WINDOW_DAYS * values.get("NUM", 1) / values["PART"], "count")
+
+
+def _is_within_one_day(match: Match) -> bool:
+    """'Awake half the night' says how long, not how often."""
+    return match.all[-1].tag == "DAY" and not match.all[-1].text.endswith("s")
 
 
 # --- days with names ------------------------------------------------------------------------------------------------
@@ -224,6 +240,12 @@ def _all_but_named(match: Match) -> Reading:
     return Reading(WINDOW_DAYS - 2.0 * len(names), "count")
 
 
+def _all_but_dates(match: Match) -> Reading:
+    """'Bar the Wednesday': one day; the Wednesdays are two."""
+    names = [token for token in match.part("dow") if token.tag in (*_NAMES, "DATE")]
+    return Reading(WINDOW_DAYS - sum(2.0 if token.tag == "DOWS" else 1.0 for token in names), "count")
+
+
 def _dates(match: Match) -> Reading | None:
     """'On Christmas Eve', but not 'by Christmas'."""
     if match.before and match.before.text in _AROUND_DATES:
@@ -253,9 +275,16 @@ def _bare(match: Match) -> Reading | None:
     return counted._replace(form="others") if follows_other else counted
 
 
+def _goes_on_in_hours(match: Match) -> bool:
+    """'Awake at two, three, four o'clock'."""
+    last = match.match.end()
+    following = [token.tag for token in match.tokens[last : last + 3]]
+    return len(following) == 3 and following[0] in ("COMMA", "OR", "DASH", "AND") and following[1:] == ["NUM", "HOUR"]
+
+
 def _is_no_count(match: Match) -> bool:
     words = {token.text for token in match.all if token.value is not None}
-    if words & {"some", "many"}:
+    if words & {"some", "many"} or _goes_on_in_hours(match):
         return True
     if match.before is None:
         return False
@@ -278,6 +307,7 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "no_day": _no_day,
     "all_but": _all_but,
     "all_but_named": _all_but_named,
+    "all_but_dates": _all_but_dates,
     "share": _share,
     "share_of_days": _share_of_days,
     "per_week": _times(2),

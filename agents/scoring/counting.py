@@ -19,25 +19,55 @@ _AROUND = 4
 _SAYING = ("yes", "no", "fine", "bad", "correction", "not_never", "unknown")
 _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
-    r"(?:free|without(?! fail| exception| a break| interruption)|clear|of peace)\b)"
+    r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
-_RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ")
+_ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
+_EVEN_ONE = re.compile(r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b")
+_OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
+_LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
+_MEASURED: dict[int, Sign] = {4: -1, 21: 1}
+"""Items that ask for less than something (hours), or for more (drinks)."""
+_THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
+_NEAR_VERB = 30  # characters
+_RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ", "yet ")
 
 
 def counted(clause: Clause, frequency: Frequency) -> Claim | None:
     """What an expression of frequency claims; None where it is about something else."""
     if frequency.form == "no_day":
         return _on_no_day(clause, frequency)
+    if clause.part.has("answers_no"):  # "every day they ask, and every day I say no"
+        return clause.claim("denied", OWN)
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
-    if frequency.form != "comparison" and _is_free(clause.part, frequency):  # "three days were free of it"
+    if frequency.form != "comparison" and is_free(clause.part, frequency):  # "three days were free of it"
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
+    if sign <= 0 and _is_exception(clause, frequency):
+        return clause.claim("often", PLAIN, WINDOW_DAYS - frequency.days, frequency)
+    if clause.part.matters and _is_not_even_one(clause.part, frequency):
+        return clause.claim("often" if sign > 0 else "denied", OWN, WINDOW_DAYS if sign > 0 else 0, frequency)
     if sign >= 0:
         return clause.claim("often", weight, frequency.days, frequency)
     return _against(clause, frequency, weight)
+
+
+def _is_exception(clause: Clause, frequency: Frequency) -> bool:
+    """'Fine every day bar one, when my back seized': the exception is what was asked for."""
+    after = clause.answer.after(clause.part)
+    if after is None or not after.begins_with("when ", "where ") or after.value <= 0 or after.frequencies:
+        return False
+    excepts = frequency.form == "exception" or _ALL_BUT.match(clause.part.text, frequency.start - clause.part.start)
+    return bool(excepts) and frequency.days < WINDOW_DAYS
+
+
+def _is_not_even_one(part: Part, frequency: Frequency) -> bool:
+    """'Nobody believed me on a single day'; 'I haven't been out one day of the fourteen'."""
+    if frequency.days != 1 or not _EVEN_ONE.match(part.text, frequency.start - part.start):
+        return False
+    return any(n.start < frequency.start for n in part.found("negation")) and not part.has("not_negation")
 
 
 def _against(clause: Clause, frequency: Frequency, weight: int) -> Claim:
@@ -81,7 +111,7 @@ def _lasts(clause: Clause) -> bool:
     return since or clause.part.names_window
 
 
-def _is_free(part: Part, frequency: Frequency) -> bool:
+def is_free(part: Part, frequency: Frequency) -> bool:
     return bool(_FREE.match(part.text, frequency.end - part.start))
 
 
@@ -153,9 +183,25 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
     part, before = clause.part, clause.answer.before(clause.part)
     if sum(_turns(part, negator, frequency) for negator in part.negators) % 2:
         return -1
-    if before and any(f.negated and _is_free(before, f) for f in before.frequencies):
+    if before and any(f.negated and is_free(before, f) for f in before.frequencies):
         return -1  # "not many days without it: two at most"
-    return neighbour.value if neighbour else 0
+    asked = clause.answer.parts[part.index - 1] if part.index else None
+    if asked and asked.is_question and asked.matters:
+        return asked.value  # "How many days was I calm? Two."
+    if neighbour:
+        return neighbour.value
+    return -1 if frequency.days >= _NEARLY_ALWAYS and _goes_on_about_health(clause) else 0
+
+
+def _goes_on_about_health(clause: Clause) -> bool:
+    """'Head hits the pillow and I'm gone. Every night.'"""
+    part = clause.part
+    first = clause.answer.sentence(part)[0]
+    before = clause.answer.parts[first.index - 1] if first is part and part.index else None
+    told = clause.answer.sentence(before) if before else ()
+    signs = [p.value for p in told if p.matters]
+    counts = any(is_definite(f) for p in told for f in p.frequencies)
+    return bool(signs) and max(signs) < 0 and not counts and not any(p.has("negation") for p in told)
 
 
 def _turns(part: Part, negator: Found, frequency: Frequency) -> bool:
@@ -187,13 +233,32 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
         return None
     read = [clause.part]
     after = clause.answer.after(clause.part)
-    if after and after.begins_with(*_RELATIVE):
-        read.append(after)
-        clause.told.add(after.index)
+    if after and not after.frequencies and len(after.content) == 1 and not after.begins_with(*_RELATIVE):
+        after = clause.answer.after(after)  # "Not a day goes by, madam, without …"
+    if after and after.begins_with(*_RELATIVE) and not clause.part.negators and not _THAT_THING.match(after.text):
+        more = clause.answer.after(after)
+        read += [after, more] if more and more.begins_with("or ", "and ") and not after.matters else [after]
+        clause.told.update(part.index for part in read[1:])
     signs = [sign for part in read for _, sign in part.matters]
-    sign = signs[-1] if signs else _sign_of_no_day(clause, read)
+    bound = _bound(clause.part, frequency)
+    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read, frequency))
     days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
-    return clause.claim("often" if days else "denied", OWN if signs else PLAIN, days, frequency)
+    known = bound or signs or sign < 0 or all(part.is_bare or part.has("fine", "bad") for part in read)
+    weight = OWN if signs or bound else PLAIN
+    return clause.claim("often" if days else "denied", weight if known else LOOSE, days, frequency)
+
+
+def _bound(part: Part, frequency: Frequency) -> Sign:
+    """'Not a day off from it'; 'not one night under six cans', and of hours 'not one night over three'."""
+    following = part.text[frequency.end - part.start :]
+    if any(sign > 0 and found.start <= frequency.start < found.end for found, sign in part.matters):
+        return -1  # "not sleeping any night"
+    if _OFF.match(following):
+        return -1
+    limit = _LIMIT.match(following) if part.item in _MEASURED else None
+    if not limit:
+        return 0
+    return -1 if (limit["less"] is not None) == (_MEASURED[part.item] > 0) else 1
 
 
 def _only_stresses(clause: Clause) -> bool:
@@ -205,12 +270,13 @@ def _only_stresses(clause: Clause) -> bool:
     return any(f.form == "universal" for p in earlier for f in p.frequencies)
 
 
-def _sign_of_no_day(clause: Clause, read: list[Part]) -> int:
+def _sign_of_no_day(clause: Clause, read: list[Part], frequency: Frequency) -> int:
     part, before = clause.part, clause.answer.before(clause.part)
     asked = clause.answer.parts[part.index - 1] if part.index else None
     if part.is_bare and len(read) == 1 and before and before.matters and before.has("negation"):
         return -before.value  # "I haven't felt close to anybody, not for a single day"
     if part.is_bare and asked and asked.is_question and asked.matters:
         return asked.value  # "Without pain? Not a single day."
-    turns = sum(len(p.negators) for p in read)
+    until = frequency.end + _NEAR_VERB if len(read) == 1 else read[-1].end
+    turns = sum(n.start < until for p in read for n in p.negators)
     return -1 if turns % 2 or any(p.has("free", "lasting") for p in read) else 1

@@ -9,8 +9,9 @@ from agents.language.frequency import Frequency
 from agents.scoring.amounts import Amount, cigarettes, drinks
 from agents.scoring.answer import Answer
 from agents.scoring.claim import OWN, PLAIN, Claim
+from agents.scoring.parts import Part
 from agents.scoring.stretches import Stretches, beginning_in
-from agents.scoring.tables import EXPLAINED, NEEDED, UNEXPLAINED, label
+from agents.scoring.tables import ABSENT, EXPLAINED, NEEDED, UNEXPLAINED, label
 
 _ENOUGH_DRINKS = 4
 _SAID = (("four_or_more", _ENOUGH_DRINKS), ("few_drinks", _ENOUGH_DRINKS - 1))
@@ -71,6 +72,12 @@ def _four_drinks(claims: list[Claim], answer: Answer, earlier: Answer | None) ->
     return [_denial(c) if _is_told(c) and _is_too_little(_nearest(c, answer, amounts, most)) else c for c in claims]
 
 
+def four_drinks_in(answer: Answer, part: Part) -> bool | None:
+    """Whether the clause tells of four drinks or more; None where it tells no amount."""
+    told = [a.value for a in _drunk(answer) if part.start <= a.start < part.end]
+    return min(told) >= _ENOUGH_DRINKS if told else None
+
+
 def _drunk(answer: Answer) -> list[Amount]:
     said = [(found, number) for name, number in _SAID for part in answer.parts for found in part.marks.get(name, [])]
     known = [*drinks(answer), *(Amount(found.start, found.end, number) for found, number in said)]
@@ -95,7 +102,7 @@ def _nearest(claim: Claim, answer: Answer, amounts: list[Amount], most: float | 
 def _cigarettes(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
     """Item 22: one cigar, and no day named, is one day."""
     smoked = cigarettes(answer)
-    if not smoked or any(c.kind == "vague" or (c.kind == "often" and c.form != "dates") for c in claims):
+    if not smoked or any(c.kind == "vague" or (c.kind == "often" and _counts_already(c)) for c in claims):
         return claims
     first = smoked[0]
     part = max((p for p in answer.parts if p.start <= first.start), key=lambda p: p.start)
@@ -106,11 +113,18 @@ def _cigarettes(claims: list[Claim], answer: Answer, _earlier: Answer | None) ->
     return sorted([*kept, Claim(part, "often", OWN, first.value, frequency.grade, frequency)], key=lambda c: c.at)
 
 
+def _counts_already(claim: Claim) -> bool:
+    return claim.form != "dates" or claim.is_complement
+
+
 def _not_as_prescribed(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
     """Item 23: what is taken as prescribed does not count."""
-    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned}
+    absent = label(answer.item, ABSENT)
+    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned and part.has(absent)}
+    wholly = bool(kept) and not any(part.has("beyond", "leftover", "rest") for part in answer.parts)
     return [
-        _denial(c) if c.kind == "often" and c.part.sentence in kept and not c.part.has("beyond") else c for c in claims
+        _denial(c) if c.kind == "often" and (wholly or c.part.sentence in kept) and not c.part.has("beyond") else c
+        for c in claims
     ]
 
 

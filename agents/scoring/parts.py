@@ -31,6 +31,8 @@ _CLOSE = {"without": 12, "no": 25, "zero": 25, "free of": 25, "free from": 25}
 _WINDOW = re.compile(
     r"\b(?:in|for|these|the (?:past|last)) (?:past |last |the |whole )*(?:two|2|fourteen|14) (?:weeks|days)|fortnight"
 )
+_A_BIT = re.compile(r"(?:a|one) (?:little )?(?:bit|little)$")
+_VERB_NEGATED = re.compile(r"(?:\w+n't|(?:do|does|did|is|was|were|are|has|have|had) not)$")
 _LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
 
 
@@ -76,7 +78,11 @@ class Part:
     @kept
     def matters(self) -> list[tuple[Found, Sign]]:
         """The item's own words in the clause, each for or against it once negation is taken into account."""
-        return [(found, self._turned(found, sign)) for found, sign in self._hits]
+        found = [(found, self._turned(found, sign)) for found, sign in self._hits]
+        turned = [n.start for n in self.negators if _VERB_NEGATED.match(self.words_of(n))] if len(found) > 1 else []
+        if turned and found[-1][0].start > turned[-1]:  # "my stomach did not hurt": what is said of it decides
+            found = [hit for hit in found if hit[0].start > turned[-1]]
+        return _carried_on(found)
 
     @kept
     def names_matter(self) -> bool:
@@ -108,11 +114,20 @@ class Part:
     def _turned(self, found: Found, sign: int) -> Sign:
         if self._denials.hold(found):
             return -1  # "no trouble"
+        if self._is_relieved is not None:
+            return -1 if self._is_relieved else 1
         near = beginning_in(self.negators, found.start - _FAR, found.start + _FAR)
         turns = sum(self._reaches(negator, found) for negator in near)
         if sign < 0 and _LESS.search(self._before(found)):  # "less keen than usual"
             turns += 1
         return 1 if (sign > 0) == (turns % 2 == 0) else -1
+
+    @kept
+    def _is_relieved(self) -> bool | None:
+        """'The pictures stayed away', or 'never left me alone'; None where nothing of the kind is said."""
+        own = Stretches(found for found, _ in self._hits)
+        relief = [found for found in self.found("relief") if not own.hold(found)]
+        return len([n for n in self.negators if n.start < relief[0].start]) % 2 == 0 if relief else None
 
     @kept
     def _denials(self) -> Stretches:
@@ -154,7 +169,11 @@ class Part:
         return [n for n in found if not self._negates_frequency(n)]
 
     def _negates_frequency(self, negator: Found) -> bool:
-        return any(f.negated for f in beginning_in(self.frequencies, negator.end, negator.end + _NEAR))
+        near = beginning_in(self.frequencies, negator.end, negator.end + _NEAR)
+        return any(f.negated and not _A_BIT.match(self.told(f)) for f in near)  # "not a bit tired" is not tired
+
+    def told(self, frequency: Frequency) -> str:
+        return self.text[frequency.start - self.start : frequency.end - self.start]
 
     @kept
     def names_window(self) -> bool:
@@ -199,6 +218,8 @@ class Part:
 
     @kept
     def who(self) -> Who:
+        if self.has("asks_me") and not self.has("answers_no"):
+            return "other"
         if self.has("reported") or (self.matters and _ME.search(self.text)):
             return "self"
         firsts = [(m, who) for name, who in _WHO if (m := self._first_subject(name))]
@@ -212,10 +233,12 @@ class Part:
         """Not a person that comes after a preposition ('with my wife'), nor the 'this' of 'this morning'."""
         found_all = self.found(name)
         often = Stretches(self.frequencies if found_all else ())
+        left_over = Stretches(self.found("leftover") if found_all else ())
         for found in found_all:
             before = WORD.findall(self._before(found))
             after_preposition = name == "person" and before and before[-1] in before_person()
-            if not after_preposition and not (name == "thing" and often.hold(found)):
+            is_no_person = name == "person" and left_over.hold(found)  # "on all the others it hurt"
+            if not after_preposition and not is_no_person and not (name == "thing" and often.hold(found)):
                 return found
         return None
 
@@ -241,6 +264,15 @@ class Part:
 
 def _covers(outer: Found, inner: Found) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _carried_on(hits: list[tuple[Found, Sign]]) -> list[tuple[Found, Sign]]:
+    """What follows at once is turned together with what it follows: 'without checking the locks over and over'."""
+    for at, (found, _) in enumerate(hits[1:], start=1):
+        before, sign = hits[at - 1]
+        if sign < 0 and found.start - before.end <= 1:
+            hits[at] = (found, sign)
+    return hits
 
 
 def _distance(found: Found, frequency: Frequency) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agents.scoring.weigh import Finding
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agents.scoring.weigh import Finding
 
 CLEAR_UNTIL = 4
 NOTHING_FROM = 8

@@ -13,7 +13,7 @@ TURNS = ("but ", "though ", "although ", "however ", "yet ", "now ", "whereas ",
 _ASIDES = ("when ", "because ", "cos ", "where ", "if ", "who ", "which ", "while ", "as ", "whenever ", "since ")
 _SINCE_THEN = re.compile(r"(?:since|before)(?: then| that)?\W*$")
 _NOT_SINCE = re.compile(r"(?:and )?(?:then )?(?:not|none|nothing|never)\W*$")
-_BACKWARD = ("that was ", "it was ", "they were ", "that's from ", "that includes ")
+_BACKWARD = ("that was ", "it was ", "they were ", "that's from ", "that includes ", "those were ", "those two were ", "those three were ")
 
 
 @dataclass
@@ -58,8 +58,14 @@ def _mark_past(sentence: tuple[Part, ...], before: tuple[Part, ...], found: Scop
         if not any(_is_past(part) for part in stretch):
             continue
         found.past.update(part.index for part in stretch if not part.has("now", "quit"))
-        if stretch[0] is sentence[0] and stretch[0].begins_with(*_BACKWARD):
+        if stretch[0] is sentence[0] and _looks_back(sentence):
             found.past.update(part.index for part in before if not part.has("now"))
+
+
+def _looks_back(sentence: tuple[Part, ...]) -> bool:
+    """'That was in spring'; 'no wait, those two were last month'."""
+    opening = next((at for at, part in enumerate(sentence) if not part.is_bare), 0)
+    return any(part.begins_with(*_BACKWARD) for part in (sentence[0], sentence[opening]))
 
 
 def _is_past(part: Part) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import tomllib
 from dataclasses import replace
 from functools import cache
@@ -43,12 +42,15 @@ class Trust(BaseModel):
 
     sure: float
     clear: float
+    implied: float
     otherwise: float
 
     def of(self, finding: Finding) -> float:
         if finding.ambiguity <= _SURE:
             return self.sure
-        return self.clear if finding.ambiguity <= CLEAR_UNTIL else self.otherwise
+        if finding.ambiguity < CLEAR_UNTIL:
+            return self.clear
+        return self.implied if finding.ambiguity == CLEAR_UNTIL else self.otherwise
 
 
 class Limits(BaseModel):
@@ -57,7 +59,6 @@ class Limits(BaseModel):
     vague: Limit
     trust: Trust
     far: float
-    left_to_rules: re.Pattern[str]
 
 
 @cache
@@ -82,8 +83,7 @@ def _is_plain(answer: Answer, finding: Finding) -> bool:
     if not answer.parts or not any(sign.isalnum() for sign in answer.reading.text):
         return True
     bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
-    known = finding.ambiguity <= _SURE and _limits().left_to_rules.search(answer.reading.text)
-    return bare or bool(known)
+    return bare or finding.is_settled
 
 
 def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
@@ -100,10 +100,16 @@ def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
     if opinion.scores[found] + _limits().trust.of(finding) >= opinion.scores[opinion.score]:
         return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
     far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
-    unsure = far and opinion.scores[opinion.score] < _limits().far
-    days = SCALE_DAYS[opinion.score]
-    claims = _support(answer, opinion.score)
-    return Finding(days, _GUESS if unsure else _IMPLIED, claims)
+    if far and opinion.scores[opinion.score] < _limits().far:
+        between = _between(opinion, found, _limits().trust.of(finding))
+        return Finding(SCALE_DAYS[between], _GUESS, _support(answer, between))
+    return Finding(SCALE_DAYS[opinion.score], _IMPLIED, _support(answer, opinion.score))
+
+
+def _between(opinion: Opinion, found: int, trust: float) -> int:
+    """Where the two differ widely and neither is likely enough: the score of least expected squared error."""
+    weights = [likely + trust * (score == found) for score, likely in enumerate(opinion.scores)]
+    return round(sum(score * weight for score, weight in enumerate(weights)) / sum(weights))
 
 
 def _support(answer: Answer, score: int) -> tuple[Claim, ...]:

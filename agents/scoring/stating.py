@@ -6,13 +6,16 @@ import re
 
 from agents.language.frequency import WINDOW_DAYS
 from agents.scoring.claim import LOOSE, OWN, PLAIN, Claim, Clause
+from agents.scoring.parts import Part
 from agents.scoring.scope import TURNS
 from agents.scoring.tables import UNEXPLAINED, label
 
+_AROUND = 3  # clauses
 _HABITS = (21, 22, 23)
 _ECHO = re.compile(r"\W*and (?:so )?(?:i|it|they) (?:am|do|did|have|was|is|does|has|are|were)\W*$")
 _ELLIPTIC = re.compile(r"\b(?:i|it|they) (?:\w+n't|am not|is not|do not)\W*$|\bi'm not\W*$")
 _OPENER = re.compile(r"\W*(?:ok|okay|right|alright|all right|well|fine)\W*$")  # "ok, so …"
+_NOT_ALL = re.compile(r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$")
 _AND_NO = re.compile(r"\W*and no\W*$")  # "… every day, and no, it isn't prescribed"
 
 
@@ -23,7 +26,7 @@ def stated(clause: Clause) -> Claim | None:
     if part.is_question or part.is_left_open:
         return clause.claim("affirmed", OWN) if part.value > 0 and not part.is_question else None
     if any(f.negated and f.days == 1 for f in part.frequencies):  # "that didn't happen once"
-        return clause.claim("denied", OWN if part.matters else PLAIN)
+        return None if _stresses_no_day(clause) else clause.claim("denied", OWN if part.matters else PLAIN)
     if _says_nothing_new(clause):
         return None
     if part.has("lasting") and not part.has("self"):
@@ -35,17 +38,29 @@ def stated(clause: Clause) -> Claim | None:
     return _in_plain_words(clause)
 
 
+def says_plainly_no(part: Part) -> bool:
+    return part.says_no or part.is_turned
+
+
 def _denies_never(clause: Clause) -> bool:
     part = clause.part
     not_never = part.has("not_never") and not part.matters
     return not_never or any(f.form == "no_day" and f.negated for f in part.frequencies)
 
 
+def _stresses_no_day(clause: Clause) -> bool:
+    """'There hasn't been a day I enjoyed. Not one.'"""
+    part = clause.part
+    before = clause.answer.parts[max(0, part.index - _AROUND) : part.index]
+    return part.is_bare and any(f.form == "no_day" for p in before for f in p.frequencies)
+
+
 def _says_nothing_new(clause: Clause) -> bool:
     part = clause.part
     not_so_often = part.is_bare and not part.has("fine") and any(f.negated for f in part.frequencies)
     opens = part.index == 0 and len(clause.answer.parts) > 1 and bool(_OPENER.match(part.text))
-    return opens or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
+    not_all = bool(_NOT_ALL.match(part.text))
+    return opens or not_all or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
 
 
 def _is_named_only(clause: Clause) -> bool:
@@ -64,7 +79,7 @@ def _contrasts(clause: Clause) -> bool:
 def _in_plain_words(clause: Clause) -> Claim | None:
     """Without a word of the item's own."""
     part = clause.part
-    denies = part.says_no or part.is_turned
+    denies = says_plainly_no(part)
     if part.is_bare and part.is_turned and _takes_back_health(clause):
         return clause.claim("affirmed", PLAIN)
     if part.is_bare and denies:

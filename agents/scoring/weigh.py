@@ -6,13 +6,20 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from agents.language import Found
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
 from agents.scoring.combine import ADDED, Counts
+from agents.scoring.contrast import contrasted
+from agents.scoring.parts import Part
+from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
+_STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
+_STATED = (4, 9, 23)
+_FEW_LETTERS = 8
 _SPREAD = 5
 _PLAIN_NO = re.compile(r"\b(?:no|nope|nah|never|none|not at all|not once)\b")
 _HABITS = ("universal", "rate", "weekly", "weekend", "weekdays", "per_day")
@@ -26,6 +33,8 @@ class Finding:
     days: float | None
     ambiguity: int
     claims: tuple[Claim, ...] = ()
+    is_settled: bool = False
+    """What the rules read better than the second reader does."""
 
 
 class Weighing:
@@ -40,6 +49,15 @@ class Weighing:
         self.is_left_open = any(part.is_left_open for part in answer.parts)
 
     def finding(self) -> Finding:
+        """What contradicts itself, or stands in words that are not known, is not sure."""
+        contrast = self._contrasted()
+        if contrast:
+            return contrast
+        found = self._found()
+        found = replace(found, ambiguity=max(found.ambiguity, self._least(found)))
+        return replace(found, is_settled=found.is_settled or self._is_settled(found))
+
+    def _found(self) -> Finding:
         """The first of these that there is."""
         sure = [c for c in self.counted if c.weight >= PLAIN]
         if sure:
@@ -47,6 +65,45 @@ class Weighing:
         return (
             self._by_what_is_left() or self._denied() or self._others_only() or self._loosely() or self._last_resort()
         )
+
+    def _least(self, found: Finding) -> int:
+        """How clear it can be at best."""
+        sure = [c for c in self.counted if c.weight >= PLAIN]
+        denied = any(c.is_outright for c in self._whole_denials)
+        differ = len({score_of_days(c.days) for c in sure}) > 1
+        strange = bool(found.claims) and found.claims[-1].weight <= PLAIN and not found.claims[-1].part.is_bare
+        if differ or (sure and denied) or (found.days == 0 and self.counted) or (found.days and strange):
+            return _IMPLIED
+        plain = all(part.is_bare for part in self.answer.parts) or any(c.is_zero for c in found.claims)
+        return _DENIED if found.days or plain else _DENIED + 1
+
+    def _is_settled(self, found: Finding) -> bool:
+        """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""
+        if not found.claims or found.ambiguity > _IMPLIED:
+            return False
+        last = found.claims[-1]
+        no_day = [c for c in (*found.claims, *self.denied) if c.form == "no_day"]
+        if no_day and found.ambiguity < _IMPLIED and (found.days == 0 or last in no_day):
+            return found.ambiguity <= _DENIED or OWN in {c.weight for c in (*no_day, last)}
+        if last.kind != "often" or last.grade != "count" or not last.part.is_bare:
+            return False
+        weeks = {c.frequency.week for c in found.claims if c.frequency and c.frequency.week}
+        earlier = self.answer.parts[: last.at]
+        corrected = any(p.has("correction") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier)
+        now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
+        before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
+        return len(weeks) > 1 or corrected or before
+
+    def _contrasted(self) -> Finding | None:
+        """Some days so, the rest not: unless that was corrected, or the item asks for something else."""
+        denied_as_stated = self.answer.item in _STATED and not (self.counted or self.complements)
+        if denied_as_stated or self.is_left_open:
+            return None
+        found = contrasted(self.answer, self.scopes)
+        if found is None:
+            return None
+        ambiguity = _DENIED if found.is_sure else _IMPLIED
+        return Finding(found.count.days, ambiguity, found.count.claims, is_settled=found.is_sure)
 
     @cached_property
     def _whole_denials(self) -> list[Claim]:
@@ -62,6 +119,9 @@ class Weighing:
         after = [c for c in outright if c.at > sure[-1].at and _outweighs(c, sure)]
         if after:
             return Finding(0, _DENIED + 1, tuple(after[-1:]))
+        over = self._is_over(sure)
+        if over:
+            return Finding(0, _DENIED + 1, (over,))
         if outright and self._is_by_the_way(outright[0], sure):
             return Finding(0, _DENIED + 1, tuple(outright[:1]))
         return self._combined(sure)
@@ -78,6 +138,13 @@ class Weighing:
         rough = any(c.grade in ("rough", "word") for c in sure)
         return rough or max(days) - min(days) > _SPREAD or any(c.weight >= PLAIN for c in self.denied)
 
+    def _is_over(self, sure: list[Claim]) -> Claim | None:
+        """'I had it daily at the old job. In these two weeks I haven't.'"""
+        if any(c.part.has("now") or c.part.names_window or c.form not in _HABITS for c in sure):
+            return None
+        later = (c for c in self.denied if c.at > sure[-1].at and c.weight >= PLAIN)
+        return next((c for c in later if c.part.names_window or c.part.has("now")), None)
+
     def _is_by_the_way(self, denied: Claim, sure: list[Claim]) -> bool:
         """'Not at all. I do things once and that's enough.'"""
         if not (denied.part.is_bare and denied.at < sure[0].at) or any(c.weight == OWN for c in sure):
@@ -88,20 +155,23 @@ class Weighing:
 
     def _without_repeats(self, counted: list[Claim]) -> list[Claim]:
         """'One afternoon I didn't feel it. Out of two weeks, one afternoon.'"""
-        first: dict[str, int] = {}
-        for claim in self.complements:
-            first.setdefault(self._said(claim), claim.at)
-        return [c for c in counted if not (c.frequency and first.get(self._said(c), c.at) < c.at)]
-
-    def _said(self, claim: Claim) -> str:
-        return self.answer.reading.text[claim.frequency.start : claim.frequency.end] if claim.frequency else ""
+        return [c for c in counted if not any(_repeats(c, complement) for complement in self.complements)]
 
     def _by_what_is_left(self) -> Finding | None:
         """'Only three good nights': the others were not, if anything says so."""
         if self._whole_denials:
             return None
-        usable = [c for c in self.complements if not c.is_rest and (self.affirmed or _excludes(c))]
-        return self._combined(usable, least=_DENIED + 1) if usable else None
+        usable = [c for c in self.complements if not c.is_rest]
+        told = [c for c in usable if self.affirmed or _excludes(c) or self._is_limited(c)]
+        if told:
+            return self._combined(told, least=_DENIED + 1)
+        counts = [c for c in usable if c.form not in (*ADDED, *_HABITS, "exception")]
+        return replace(self._combined(counts, least=_IMPLIED), is_settled=True) if counts else None
+
+    def _is_limited(self, claim: Claim) -> bool:
+        """'I did without it on the Wednesday. Only then.'"""
+        following = self.answer.parts[claim.at + 1 : claim.at + 2]
+        return any(part.is_bare and part.has("limit") and not part.frequencies for part in following)
 
     # --- denied ---
 
@@ -173,10 +243,26 @@ class Weighing:
         return any(part.matters or part.frequencies or "used to" in part.text for part in told)
 
 
+def _is_how_often_alone(part: Part) -> bool:
+    """'Every night, doctor. …'; not 'I was on my own the whole time, …'."""
+    told = sum(f.end - f.start for f in part.frequencies)
+    return part.is_bare and part.who == "unsaid" and len(part.text.strip()) - told <= _FEW_LETTERS
+
+
+def _repeats(claim: Claim, complement: Claim) -> bool:
+    """The same number again, or the date of that day."""
+    said, before = claim.frequency, complement.frequency
+    if said is None or before is None or complement.at >= claim.at or said.days != before.days:
+        return False
+    near = claim.part.sentence - complement.part.sentence <= 1 and claim.part.is_bare
+    again = near and (said.form in (*ADDED, "bare")) and not claim.part.begins_with("so ")
+    return again or claim.part.told(said) == complement.part.told(before)
+
+
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     """What a later correction takes back is left out; what it puts in its place is the answer."""
     last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
-    marks = (mark for part in answer.parts for mark in part.marks.get("correction", []) if mark.start <= last)
+    marks = (mark for part in answer.parts for mark in _corrections(answer, part) if mark.start <= last)
     taken_back = max((mark.start for mark in marks), default=-1)
     if taken_back < 0:
         return claims
@@ -184,13 +270,21 @@ def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     return [c for c in claims if c.kind in ("affirmed", "denied") and c.begins < taken_back] + later
 
 
+def _corrections(answer: Answer, part: Part) -> list[Found]:
+    """'…, honestly.' at the end of a sentence takes nothing back."""
+    found = part.marks.get("correction", [])
+    ends = part.is_bare and part.index and part is answer.sentence(part)[-1] and len(answer.sentence(part)) > 1
+    return [mark for mark in found if not (ends and _STRESS.match(part.words_of(mark)))]
+
+
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
     """A count that answers the question stands, unless what follows turns against it."""
+    turns = denied.part.begins_with(*TURNS, "so ", "no ")
+    if not turns and any(c.at == 0 and _is_how_often_alone(c.part) for c in sure):
+        return False
     direct = [c for c in sure if c.at == 0 or c.weight == OWN]
     counts = [c for c in direct if c.grade in ("count", "rough") and c.form not in _HABITS]
-    if denied.part.begins_with(*TURNS, "so ", "no ") or not counts:
-        return True
-    return denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts)
+    return turns or not counts or (denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts))
 
 
 def _excludes(claim: Claim) -> bool:

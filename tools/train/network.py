@@ -74,7 +74,7 @@ class Reader(nn.Module):  # type: ignore[misc]
 
     def read(self, texts: list[tuple[str, str]]) -> Tensor:
         """Pairs of what a text is about and the text; the outputs in the same order."""
-        encoded = [wordpieces.tokenizer().encode(about, text) for about, text in texts]
+        encoded = [wordpieces.encode(about, text) for about, text in texts]
         order = sorted(range(len(encoded)), key=lambda n: len(encoded[n].ids))
         chunks = [order[at : at + _CHUNK] for at in range(0, len(order), _CHUNK)]
         outputs = torch.cat([self(*_batched([encoded[n] for n in chunk])) for chunk in chunks])
