@@ -86,7 +86,7 @@ def test_another_diagnostician_can_be_asked_just_what_ours_was(
     snapshot = desk.get(desk.freeze(held.session))
     call = snapshot.diagnose_call()
     assert call.snapshot.transcript == runtime.view(held.session).profile.transcript
-    assert runtime.reports.diagnostician.run(call).output == snapshot.diagnosis
+    assert runtime.reports.diagnostician(held.session).run(call).output == snapshot.diagnosis
 
 
 def test_a_snapshot_of_categories_holds_the_passages_that_the_report_leaves_out(
