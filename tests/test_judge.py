@@ -26,7 +26,9 @@ GIVEN = ToJudge(
 
 
 def verdict(**changes: Any) -> dict[str, Any]:
-    opinions = {name: {"score": 4, "note": f"The {name} is good. It could be better."} for name in CRITERIA}
+    opinions: dict[str, Any] = {
+        name: {"score": 4, "note": f"The {name} is good. It could be better."} for name in CRITERIA
+    }
     return {**opinions, **changes}
 
 
