@@ -60,7 +60,7 @@ def cell(number: int, key: CellKey, figures: dict[str, Any] | None, error: str |
 
 def made_cells() -> list[Cell]:
     """The rules are right; the model scores two of five items too high, calls all depressed, and fails one cell."""
-    cells = []
+    cells: list[Cell] = []
     for key in SPEC.cells(EVERYBODY):
         gold = PATIENTS.get(key.patient)
         if gold is None:
