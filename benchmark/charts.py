@@ -70,7 +70,7 @@ def radar(card: Card) -> Chart:
 def _named(text: str, angle: float, plane: dict[str, Any]) -> Any:
     """A name beside its axis, on the side where there is room."""
     side = math.sin(angle)
-    align = "center" if abs(side) < _NARROW else "left" if side > 0 else "right"
+    align: Any = "center" if abs(side) < _NARROW else "left" if side > 0 else "right"
     values = [{**_point(angle, _LABELS_AT, text, 0), "text": text}]
     return alt.Chart(_data(values)).mark_text(fontSize=12, color=_INK, align=align).encode(**plane, text="text:N")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any, Literal, get_args
 
 from agents.contract import AgentResult
 from benchmark.card import Card, card_of, core_of
 from benchmark.judge import Judge, Judgement, judge_of
 from benchmark.metrics import VERSION, Metric, deterministic
-from benchmark.metrics.bertscore import bertscore, scorer
+from benchmark.metrics.bertscore import Scorer, bertscore, scorer
 from benchmark.snapshot import Snapshot, SnapshotDesk
 from errors import CrosscutError, InputError
 from graph.runtime import InterviewRuntime
@@ -35,7 +35,8 @@ class BenchmarkDesk:
     jobs: Jobs
     judge: Judge
     record_calls: Callable[[str, int, str, AgentResult[Any]], None]
-    bertscore_model: Path | None = None
+    scorer: Callable[[], Scorer]
+    bertscore_version: str
 
     def freeze(self, session_id: str, revision: int | None = None) -> str:
         return self.snapshots.freeze(session_id, revision)
@@ -112,7 +113,7 @@ class BenchmarkDesk:
         return judgement.to_json_dict()
 
     def _alike(self, snapshot: Snapshot) -> dict[str, Any]:
-        return _body(bertscore(snapshot, scorer(self.bertscore_model)))
+        return _body(bertscore(snapshot, self.scorer()))
 
     def _try_again(self, job: Job) -> None:
         tries = job.progress.get("tries", 0)
@@ -136,22 +137,23 @@ class BenchmarkDesk:
         return f"{sha256}:{name}:{self._version(name)}"
 
     def _version(self, name: LongSet) -> str:
-        if name == "judge":
-            return self.judge.version
-        return f"{VERSION}+{self.bertscore_model}" if self.bertscore_model else VERSION
+        return self.judge.version if name == "judge" else self.bertscore_version
 
 
 _ENDED = ("failed", "cancelled")
 
 
 def open_benchmark(settings: Settings, database: Database, runtime: InterviewRuntime) -> BenchmarkDesk:
+    """The scorer is made when it is needed: its library takes seconds to load."""
+    model = settings.bertscore_model
     return BenchmarkDesk(
         SnapshotDesk(database, runtime),
         Results(database),
         Jobs(database),
         judge_of(settings),
         runtime.reports.record_calls,
-        settings.bertscore_model,
+        partial(scorer, model),
+        f"{VERSION}+{model}" if model else VERSION,
     )
 
 

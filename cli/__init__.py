@@ -6,11 +6,24 @@ import sys
 
 from rich.console import Console
 
-from cli import batch, interviews, library, lines, product, reports, safety, sessions
+from cli import batch, benchmarks, interviews, library, lines, product, reports, reviews, safety, sessions
 from cli.base import app
 from errors import CrosscutError
 
-__all__ = ["app", "batch", "interviews", "library", "lines", "main", "product", "reports", "safety", "sessions"]
+__all__ = [
+    "app",
+    "batch",
+    "benchmarks",
+    "interviews",
+    "library",
+    "lines",
+    "main",
+    "product",
+    "reports",
+    "reviews",
+    "safety",
+    "sessions",
+]
 
 
 def main() -> None:

@@ -136,7 +136,11 @@ def _pieces(text: str) -> list[int]:
 
 
 def _alike(candidate: Floats, reference: Floats) -> Alike:
-    """The marks around a text may be met by a piece, but do not count themselves."""
-    met = candidate @ reference.T
+    """The marks around a text may be met by a piece, but do not count themselves.
+
+    What is met by nothing but its opposite counts nothing: bert-score fills texts up with zeros, which are nearer then.
+    """
+    met = np.maximum(candidate @ reference.T, 0)
     precision, recall = float(met.max(axis=1)[1:-1].mean()), float(met.max(axis=0)[1:-1].mean())
-    return Alike(precision, recall, 2 * precision * recall / (precision + recall))
+    total = precision + recall
+    return Alike(precision, recall, 2 * precision * recall / total if total else 0.0)
