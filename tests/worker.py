@@ -42,10 +42,11 @@ class Worker:
 
 
 @contextmanager
-def worker(home: Path, database_url: str, output: Path, **extra: str) -> Iterator[Worker]:
+def worker(home: Path, database_url: str, output: Path, *words: str, **extra: str) -> Iterator[Worker]:
+    """`words` name another command than `worker`."""
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cli", "worker"],
+            [sys.executable, "-m", "cli", *(words or ("worker",))],
             env=environment(home, DATABASE_URL=database_url, **extra),
             cwd=home.parent,
             stdout=file,

@@ -164,7 +164,8 @@ def _classes(made: Aggregate) -> Any:
         y=alt.Y("class:N", title=None, sort=alt.SortField("class")),
     )
     scale = alt.Scale(domain=[0, 1], scheme="blues")
-    squares = base.mark_rect(stroke="white").encode(color=alt.Color("f1:Q", title="F1 (0–1)", scale=scale))
+    # Without a legend, since each square says its number: a gradient's name in the SVG counts up within a process.
+    squares = base.mark_rect(stroke="white").encode(color=alt.Color("f1:Q", scale=scale, legend=None))
     white = alt.condition("datum.f1 > 0.6", alt.value("white"), alt.value("#222222"))
     said = base.mark_text(fontSize=11).encode(text="said:N", color=white)
     return (squares + said).properties(
@@ -172,7 +173,7 @@ def _classes(made: Aggregate) -> Any:
         height=alt.Step(_ROW - 2),
         title=alt.TitleParams(
             f"F1 by class: {made.name}",
-            subtitle="Of the impression named first; in brackets, interviews with this gold",
+            subtitle="F1 (0 to 1) of the impression named first; in brackets, interviews with this gold",
         ),
     )
 

@@ -6,6 +6,7 @@ breaks, and it gives an interval of no width where all patients agree, rather th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -90,24 +91,29 @@ def _resampled(rows: Array, statistic: Statistic, seed: int) -> Interval | None:
     def of_drawn(drawn: NDArray[np.int_], axis: int = -1) -> Array:
         return statistic(np.take(rows, drawn, axis=0).sum(axis=-2 if axis == -1 else axis))
 
-    made = stats.bootstrap(
-        (np.arange(len(rows)),),
-        of_drawn,
-        n_resamples=RESAMPLES,
-        batch=max(1, _AT_ONCE // rows.size),
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    return _interval(_percentiles(made.bootstrap_distribution))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # draws without a figure are seen to below
+        made = stats.bootstrap(
+            (np.arange(len(rows)),),
+            of_drawn,
+            n_resamples=RESAMPLES,
+            batch=max(1, _AT_ONCE // rows.size),
+            vectorized=True,
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+    return _percentiles(made.bootstrap_distribution)
 
 
-def _percentiles(drawn: Array) -> tuple[float, float]:
+def _percentiles(drawn: Array) -> Interval | None:
     """Draws in which the figure is not defined (a class without a case) are left out."""
+    defined = drawn[~np.isnan(drawn)]
+    if not defined.size:
+        return None
     tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.nanpercentile(drawn, [tail, 100 - tail])
-    return float(low), float(high)
+    low, high = np.percentile(defined, [tail, 100 - tail])
+    return _interval(float(low), float(high))
 
 
 def ratio(sums: Array) -> Array:
@@ -149,7 +155,7 @@ def wilson(hits: int, of: int) -> Interval | None:
     if not of:
         return None
     found = stats.binomtest(hits, of).proportion_ci(CONFIDENCE, method="wilson")
-    return _interval((float(found.low), float(found.high)))
+    return _interval(float(found.low), float(found.high))
 
 
 def paired(first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]], seed: int) -> Difference | None:
@@ -188,5 +194,5 @@ def _divided(a: Any, b: Any) -> Array:
         return np.where(np.asarray(b) > 0, np.divide(a, b), np.nan)
 
 
-def _interval(ends: tuple[float, float]) -> Interval | None:
-    return None if any(np.isnan(end) for end in ends) else Interval(low=rounded(ends[0]), high=rounded(ends[1]))
+def _interval(low: float, high: float) -> Interval:
+    return Interval(low=rounded(low), high=rounded(high))
