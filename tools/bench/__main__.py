@@ -11,7 +11,7 @@ from storage.crypto import load_vault
 from storage.database import Database
 from storage.embedded import services
 from tests.support import temporary_home
-from tools.bench import models, retrieval, risk, turns
+from tools.bench import models, pages, retrieval, risk, turns
 from tools.bench.offline import offline
 
 
@@ -27,6 +27,7 @@ def main() -> int:
                 turns.show(console, turns.measure(settings, database))
                 models.show(console, models.measure(home, database))
                 retrieval.show(console, retrieval.measure(settings, database))
+    pages.show(console, pages.measure())
     return 0
 
 
