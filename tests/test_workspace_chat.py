@@ -163,10 +163,10 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
     expect(turn(page, 3)).to_have_class(re.compile("chosen"))
     expect(page.get_by_text("Clarify in person")).to_be_visible()
     unclear = page.locator(".cc-open").filter(has_text="L1-02")
-    expect(unclear).to_contain_text("not determined (best fit")
+    expect(unclear).to_contain_text("unclear (score 2, ambiguity")
     for score, reason in (
         ("3 · More than half the days", "Said so on the phone."),
-        ("2 · Several days", "My mistake."),
+        ("1 · Rarely", "My mistake."),
     ):
         page.get_by_role("button", name="Correct a score").click()
         page.get_by_role("combobox", name="Item").click()
@@ -181,18 +181,19 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
     history = page.locator(".cc-history")
     expect(history.locator("li")).to_have_count(2)
     expect(history.locator("li").first).to_contain_text("Said so on the phone.")
-    expect(page.locator(".cc-item").filter(has_text="L1-02")).to_contain_text("2 · ambiguity 1")
+    expect(page.locator(".cc-item").filter(has_text="L1-02")).to_contain_text("1 · ambiguity 1")
     expect(unclear).to_have_count(0)  # a person has decided
-    assert [(c.item, c.score) for c in Corrections(database).history(half.session_id)] == [(2, 3), (2, 2)]
+    assert [(c.item, c.score) for c in Corrections(database).history(half.session_id)] == [(2, 3), (2, 1)]
     scored = runtime.view(half.session_id).profile.response("L1-02")
     assert scored is not None
-    assert scored.undetermined  # what was scored stays as it was
+    assert scored.score == 2  # what was scored stays as it was
 
     page.get_by_role("button", name="Label a turn").click()
     page.get_by_text("wrong score").click()
     page.get_by_role("button", name="Label", exact=True).click()
     expect(turn(page, 3).locator(".cc-label")).to_contain_text("wrong score")
     assert [(one.turn, one.label) for one in Labels(database).all_of(half.session_id)] == [(3, "wrong score")]
+    page.get_by_text("wrong score", exact=True).last.click()  # in the form, which is empty again
     page.get_by_role("button", name="Take mine away").click()
     expect(turn(page, 3).locator(".cc-label")).to_have_count(0)
 

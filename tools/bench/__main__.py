@@ -11,7 +11,7 @@ from storage.crypto import load_vault
 from storage.database import Database
 from storage.embedded import services
 from tests.support import temporary_home
-from tools.bench import batch, models, retrieval, risk, turns
+from tools.bench import batch, models, pages, retrieval, risk, turns
 from tools.bench.offline import offline
 
 
@@ -29,6 +29,7 @@ def main() -> int:
                 retrieval.show(console, retrieval.measure(settings, database))
     with temporary_home() as home:
         batch.show(console, batch.measure(home))
+    pages.show(console, pages.measure())
     return 0
 
 

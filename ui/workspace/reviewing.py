@@ -25,6 +25,7 @@ from ui.workspace.who import who
 from ui.workspace.work import awaited, workers
 
 _SAID = "said after reviewing"
+_ACTS = "acts of reviewing"
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,12 @@ def offer_correction(view: View) -> None:
         return
     with st.popover("Correct a score", icon=":material/edit:", key="correct"), st.form("correction", border=False):
         named = {identifier: _item_named(view, identifier) for identifier in done}
-        item: str = st.selectbox("Item", done, format_func=named.__getitem__, key="correct-item")
+        item: str = st.selectbox("Item", done, format_func=named.__getitem__, key=_key("correct-item"))
         labels = {anchor.score: f"{anchor.score} · {anchor.label}" for anchor in level1().scale}
-        score = st.radio("Score", list(labels), format_func=labels.__getitem__, key="correct-score", index=None)
-        reason = st.text_area("Reason", key="correct-reason", height=80, help="Encrypted; kept with the correction.")
+        score = st.radio("Score", list(labels), format_func=labels.__getitem__, key=_key("correct-score"), index=None)
+        reason = st.text_area(
+            "Reason", key=_key("correct-reason"), height=80, help="Encrypted; kept with the correction."
+        )
         if st.form_submit_button("Correct", type="primary"):
             _correct(view.session_id, item, score, reason)
 
@@ -110,8 +113,7 @@ def _correct(session_id: str, item: str, score: int | None, reason: str) -> None
         st.error(str(error))
         return
     again = f" The report was written again as revision {report.revision}." if report else ""
-    st.session_state[_SAID] = f"{item} is corrected to {score}.{again}"
-    st.rerun()
+    _say(f"{item} is corrected to {score}.{again}")
 
 
 def offer_label(view: View, chosen: int | None) -> None:
@@ -121,9 +123,11 @@ def offer_label(view: View, chosen: int | None) -> None:
     turns = sorted(set(turns), reverse=True)
     with st.popover("Label a turn", icon=":material/label:", key="label"), st.form("labelling", border=False):
         at = turns.index(chosen) if chosen in turns else 0
-        turn: int = st.selectbox("Turn", turns, index=at, format_func=lambda n: f"Turn {n}", key=f"label-turn-{chosen}")
-        kind = st.radio("The check or the scorer was wrong", LABELS, key="label-kind", index=None)
-        note = st.text_area("Note", key="label-note", height=80, help="Encrypted; kept with the label.")
+        turn: int = st.selectbox(
+            "Turn", turns, index=at, format_func=lambda n: f"Turn {n}", key=_key(f"label-turn-{chosen}")
+        )
+        kind = st.radio("The check or the scorer was wrong", LABELS, key=_key("label-kind"), index=None)
+        note = st.text_area("Note", key=_key("label-note"), height=80, help="Encrypted; kept with the label.")
         with st.container(horizontal=True):
             give = st.form_submit_button("Label", type="primary")
             take = st.form_submit_button("Take mine away")
@@ -137,8 +141,14 @@ def offer_label(view: View, chosen: int | None) -> None:
             _say(f"Turn {turn} has no such label of yours any more." if gone else f"Turn {turn} had no such label.")
 
 
+def _key(name: str) -> str:
+    """Another one after each act, so that a form is empty again and nothing is entered twice."""
+    return f"{name}-{st.session_state.get(_ACTS, 0)}"
+
+
 def _say(told: str) -> None:
     st.session_state[_SAID] = told
+    st.session_state[_ACTS] = st.session_state.get(_ACTS, 0) + 1
     st.rerun()
 
 

@@ -1,0 +1,129 @@
+"""How soon a page is there: a session of sixty turns in a real browser, beside an empty page of Streamlit's.
+
+Both are loaded in alternation in one browser whose cache is warm, as that of somebody who works with it is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from playwright.sync_api import Page
+from rich.console import Console
+from rich.table import Table
+
+from graph.runtime import InterviewRuntime
+from graph.view import View
+from storage.supervisor import http_ready
+from tests.browser import chromium
+from tests.product import free_port, started
+from tests.support import temporary_home, wait_until
+from tests.workspace import attached
+from tools.bench.timing import p50, p95, seconds
+
+TURNS = 60
+LOADS = 15
+WATCHED = 8
+AIM_SECONDS = 1.0
+_EMPTY = 'import streamlit\n\nstreamlit.html("<p id=here>here</p>")\n'
+_OPTIONS = (
+    "--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none",
+    "--browser.gatherUsageStats", "false",
+)  # fmt: skip
+_BREAK, _BACK, _VAGUE, _CLEAR = "Can we take a break?", "I'm ready.", "Hard to say.", "Several days."
+
+
+@dataclass(frozen=True)
+class PageFigures:
+    """Seconds, by what was loaded; and from a patient's message to the therapist's screen."""
+
+    loads: dict[str, list[float]]
+    watched: list[float]
+
+
+def measure() -> PageFigures:
+    with (
+        temporary_home() as home,
+        started(home) as product,
+        _empty_page() as empty,
+        attached(product) as (runtime, _),
+        chromium() as browser,
+    ):
+        long = _long(runtime)
+        address = f"{product.address}/?session={long.session_id}&tab=chat"
+        page = browser.new_page()
+        pages = {"an empty page": (empty, "#here"), f"{TURNS} turns": (address, f"#turn-{TURNS}")}
+        loads: dict[str, list[float]] = {name: [] for name in pages}
+        for _ in range(LOADS + 1):  # the first fills the cache
+            for name, (where, last) in pages.items():
+                loads[name].append(seconds(partial(_load, page, where, last)))
+        warm = {name: times[1:] for name, times in loads.items()}
+        return PageFigures(warm, _watched(page, runtime, product.address))
+
+
+def show(console: Console, figures: PageFigures) -> None:
+    table = Table("from the click to the last turn", "p50 s", "p95 s", title="Pages", title_justify="left")
+    for name, times in (*figures.loads.items(), ("from an answer to the therapist's screen", figures.watched)):
+        table.add_row(name, f"{p50(times):.2f}", f"{p95(times):.2f}")
+    console.print(table)
+    empty, ours = map(p50, figures.loads.values())
+    console.print(f"ratio of the medians: {ours / empty:.2f} (aim: {TURNS} turns within {AIM_SECONDS:.0f} s)")
+
+
+def _load(page: Page, address: str, last: str) -> None:
+    """From another page, so that each load is a whole one."""
+    page.goto(address)
+    page.locator(last).wait_for(state="visible", timeout=60_000)
+
+
+def _long(runtime: InterviewRuntime) -> View:
+    """Breaks and unclear answers, until there are enough turns."""
+    view = runtime.start(seed=1)
+    while view.turn <= TURNS:
+        if not view.open:
+            raise RuntimeError(f"the interview ended after {view.turn} turns")
+        view = _said(runtime, view, _BACK if view.paused else _BREAK if view.turn % 4 == 1 else _next(view))
+    return view
+
+
+def _next(view: View) -> str:
+    return _CLEAR if view.lines[-1].kind == "follow_up" else _VAGUE
+
+
+def _said(runtime: InterviewRuntime, view: View, text: str) -> View:
+    return runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
+
+
+def _watched(page: Page, runtime: InterviewRuntime, address: str) -> list[float]:
+    view = runtime.start(seed=2)
+    _load(page, f"{address}/?session={view.session_id}&tab=chat", "#turn-1")
+    times = []
+    for _ in range(WATCHED):
+        turn = view.turn
+        view = _said(runtime, view, _CLEAR)
+        times.append(seconds(page.locator(f"#turn-{turn} .patient").wait_for))
+    return times
+
+
+@contextmanager
+def _empty_page() -> Iterator[str]:
+    """The least that Streamlit can serve, with the options that ours is served with."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "empty.py"
+        script.write_text(_EMPTY)
+        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), *_OPTIONS]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603  # of our own making
+        try:
+            wait_until(http_ready(f"{address}/_stcore/health"), 60)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
