@@ -142,8 +142,7 @@ def _counts(answer: Answer, scopes: Scopes) -> list[tuple[Part, Frequency]]:
             if _counts_some(frequency) and not again and not excepts:
                 found.append((part, frequency))
     found = [pair for pair in found if pair[1].unit == "day"] or found
-    found = [pair for pair in found if pair[1].form != "bare"] or found
-    return found
+    return [pair for pair in found if pair[1].form != "bare"] or found
 
 
 def _names_again(frequency: Frequency, before: Frequency) -> bool:
