@@ -9,13 +9,16 @@ from tokenizers import Encoding, Tokenizer
 
 from minilm.weights import Floats, model_folder, weights
 
-
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def encode(*texts: str) -> Encoding:
+def encode(text: str, beside: str | None = None) -> Encoding:
     """One text, or two side by side. Half of a surrogate pair is no character, and is read as the sign for that."""
-    return tokenizer().encode(*(_HALVES.sub("\ufffd", text) for text in texts))
+    return tokenizer().encode(_whole(text), None if beside is None else _whole(beside))
+
+
+def _whole(text: str) -> str:
+    return _HALVES.sub("\ufffd", text)
 
 
 @cache

@@ -62,6 +62,13 @@ def only(text: str) -> Frequency:
         ("fourteen days straight", 14),
         ("for the last three days", 3),
         ("rarely", 1.5),
+        ("one day aside", 13),
+        ("bar the Wednesday", 13),
+        ("haven't missed a night", 14),
+        ("without a gap", 14),
+        ("more bad days than good ones", 10),
+        ("the lion's share of the days", 10),
+        ("four of those, and then it stopped", 4),
         ("constantly", 14),
         ("zero days", 0),
     ],
@@ -80,6 +87,10 @@ def test_days_of_fourteen(text: str, days: float) -> None:
         "there are two of them",
         "since I was ten",
         "the two weeks you asked about",
+        "awake half the night",
+        "all at once",
+        "at two, three, four o'clock",
+        "how many days",
     ],
 )
 def test_what_is_no_frequency(text: str) -> None:
@@ -100,6 +111,11 @@ def test_not_a_day_is_its_own_form() -> None:
 def test_a_week_of_the_two_is_named() -> None:
     last, this = frequencies("last week every day, this week just twice")
     assert (last.week, this.week) == ("last week", "this week")
+
+
+def test_a_week_is_found_over_small_words() -> None:
+    first, second = frequencies("week one it was about six days, week two only three")
+    assert (first.week, second.week) == ("week one", "week two")
 
 
 def test_severity_and_scale_are_no_counts() -> None:

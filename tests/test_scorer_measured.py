@@ -27,7 +27,7 @@ def test_the_tuning_half(tuned: ScoreFigures) -> None:
 def test_the_report_half_does_not_get_worse(reported: ScoreFigures) -> None:
     """Floors, not aims; docs/scoring.md says what was measured. A failure names no answer, and must not."""
     assert reported.exact >= 0.925
-    assert reported.kappa >= 0.90
+    assert reported.kappa >= 0.915
     assert reported.clear_share >= 0.97
     assert reported.vague_share >= 0.95
 

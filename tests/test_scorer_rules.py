@@ -82,6 +82,64 @@ def test_rates_ranges_fractions_and_exceptions(text: str, expected: int) -> None
     assert score(text).score == expected
 
 
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (9, "There was one day when it did not hurt, for no reason anyone found. All the others it did.", 4),
+        (9, "There was 1 day, the Saturday, when my stomach did not hurt. 1.", 4),
+        (14, "I had four decent nights. The rest I lay awake.", 3),
+        (14, "Five nights of tossing. Rest were decent.", 2),
+        (2, "I had one good day, my birthday. The other thirteen I felt hopeless.", 4),
+        (12, "The voices skipped five days. Otherwise they were there.", 3),
+        (16, "There was one day the pictures stayed away. One.", 4),
+        (7, "There were two days I didn't panic. Just two.", 4),
+        (6, "How many days was I not nervous? One.", 4),
+        (21, "Three days I kept it under four drinks. On all the others I went over.", 3),
+        (8, "Twelve days I dodged the shops. Two days I went.", 4),
+    ],
+)
+def test_days_without_it_leave_the_others(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (21, "Not one night under six cans.", 4),
+        (21, "Not one night with more than three glasses.", 0),
+        (4, "Not one night over three hours and I'm full of energy.", 4),
+        (6, "Never got a day off from the worrying.", 4),
+        (2, "There hasn't been a day I was happy. Not one.", 4),
+        (2, "There hasn't been a day I was sad. Not one.", 0),
+        (6, "I wasn't worried on a single day.", 0),
+        (10, "Nobody's believed me on a single day of the fourteen.", 4),
+        (14, "Not sleeping any night.", 4),
+    ],
+)
+def test_a_negated_day_is_every_day_or_none(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (6, "Week one it was six days of nerves, week two only three.", 3),
+        (3, "Seven times... hmm, not seven. Two.", 1),
+        (6, "Last month it was daily. These two weeks, one day.", 1),
+        (6, "Every single day my mother asks if I'm worrying, and every single day I tell her I'm not.", 0),
+        (1, "Every day. Sit down, stare at the wall, go to bed. Nowt appeals.", 4),
+        (14, "Head hits the pillow and I sleep well. Every night.", 0),
+        (9, "Limber every day bar one, when my back hurt and nobody could say why.", 1),
+    ],
+)
+def test_which_of_several_counts_is_meant(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+def test_what_contradicts_itself_is_not_sure() -> None:
+    assert score("I was nervous on ten days. I'm calm, no nerves at all.").ambiguity >= 4
+
+
 def test_severity_is_not_frequency() -> None:
     found = score("It was terrible, the worst I've ever felt, a nine out of ten.")
     assert found.score == 2

@@ -16,7 +16,25 @@ _WORKDAYS = 10.0
 _SEVERITY_OUT_OF = 10
 _SCALE_OUT_OF = 4
 _NOT_BEFORE_COUNTS = frozenset(
-    {"IN", "FOR", "TO", "OF", "OUT", "OR", "NUM", "SLASH", "DASH", "WORD", "LAST", "THE", "A", "DATE", "YEAR", "SIGN", "EVERY"}
+    {
+        "IN",
+        "FOR",
+        "TO",
+        "OF",
+        "OUT",
+        "OR",
+        "NUM",
+        "SLASH",
+        "DASH",
+        "WORD",
+        "LAST",
+        "THE",
+        "A",
+        "DATE",
+        "YEAR",
+        "SIGN",
+        "EVERY",
+    }
 )
 _AROUND_DATES = ("by", "until", "till", "since", "before", "over", "last", "for", "towards", "after")
 _OPEN_RANGE = frozenset({"OR", "TO", "DASH", "BETWEEN", "ABOUT", "SOMETIMES"})
@@ -78,13 +96,13 @@ class Match:
     def week(self) -> str | None:
         """'last week' in the expression or next to it, the nearest; what follows comes before what precedes."""
         first, last = self.match.span()
-        places = [*range(first, last), last, first - 1, last + 1, first - 2, *self._over_small_words(first - 3)]
+        places = [*range(first, last), last, first - 1, *self._over_small_words(first - 2), last + 1, first - 2]
         near = (self.tokens[at] for at in places if 0 <= at < len(self.tokens))
         return next((token.text for token in near if token.tag == "LASTWEEK"), None)
 
     def _over_small_words(self, at: int) -> Iterator[int]:
         """'The first week it was about four days'."""
-        while at >= 0 and self.tokens[at + 1].tag in _SMALL_WORDS and self.tokens[at + 2].tag in _SMALL_WORDS:
+        while at >= 0 and self.tokens[at + 1].tag in _SMALL_WORDS:
             yield at
             at -= 1
 

@@ -16,7 +16,19 @@ from agents.scoring.parts import Part, Sign
 from agents.scoring.scope import Scopes
 from agents.scoring.stating import says_plainly_no
 
-_NO_COUNT = ("no_day", "universal", "severity", "scale", "per_day", "one_week", "weekdays", "weekend", "others", "rate", "exception")
+_NO_COUNT = (
+    "no_day",
+    "universal",
+    "severity",
+    "scale",
+    "per_day",
+    "one_week",
+    "weekdays",
+    "weekend",
+    "others",
+    "rate",
+    "exception",
+)
 _EXCEPTS = re.compile(r"(?:every|each|all|always)\b")  # "all but one" has both sides in it
 _PURPOSE = ("so ", "because ", "since ", "cos ", "if ", "as ")
 _FEW = 3  # days
@@ -78,7 +90,9 @@ def _counted_and_rest(answer: Answer, scopes: Scopes) -> tuple[_Side, _Side] | N
     rest = next((p for p in answer.parts if p.index and _is_rest(p) and scopes.is_relevant(p)), None)
     if rest is None or answer.reading.text[: rest.start].rstrip().endswith(" or"):  # "explained or otherwise"
         return None
-    counts = [(p, f) for p, f in _counts(answer, scopes) if p.index < rest.index and rest.sentence - p.sentence <= _NEAR]
+    counts = [
+        (p, f) for p, f in _counts(answer, scopes) if p.index < rest.index and rest.sentence - p.sentence <= _NEAR
+    ]
     if not counts or sum(f.form in ADDED for _, f in counts) > 1:
         return None
     part, count = counts[-1]
@@ -127,9 +141,8 @@ def _counts(answer: Answer, scopes: Scopes) -> list[tuple[Part, Frequency]]:
             excepts = _EXCEPTS.match(answer.reading.text, frequency.start)
             if _counts_some(frequency) and not again and not excepts:
                 found.append((part, frequency))
-    for is_better in (lambda f: f.unit == "day", lambda f: f.form != "bare"):
-        found = [pair for pair in found if is_better(pair[1])] or found
-    return found
+    found = [pair for pair in found if pair[1].unit == "day"] or found
+    return [pair for pair in found if pair[1].form != "bare"] or found
 
 
 def _names_again(frequency: Frequency, before: Frequency) -> bool:

@@ -22,9 +22,13 @@ _FREE = re.compile(
     r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
-_EVEN_ONE = re.compile(r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b")
+_EVEN_ONE = re.compile(
+    r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
+)
 _OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
-_LIMIT = re.compile(r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b")
+_LIMIT = re.compile(
+    r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b"
+)
 _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
 """Items that ask for less than something (hours), or for more (drinks)."""
 _THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
@@ -216,7 +220,10 @@ def _neighbour(clause: Clause) -> Part | None:
     for _ in range(_AROUND):  # "Worries, yes, every day"
         if before and before.is_bare and not before.frequencies and not before.matters:
             before = clause.answer.before(before)
-    for other in (before, clause.answer.after(clause.part)):
+    after = clause.answer.after(clause.part)
+    if after and after.is_bare and after.frequencies and all(f.form == "dates" for f in after.frequencies):
+        after = clause.answer.after(after)  # "one day, the Saturday, when it did not hurt"
+    for other in (before, after):
         if other and other.index not in clause.scopes.rest and _says_what(other):
             return other
     return None

@@ -13,7 +13,16 @@ TURNS = ("but ", "though ", "although ", "however ", "yet ", "now ", "whereas ",
 _ASIDES = ("when ", "because ", "cos ", "where ", "if ", "who ", "which ", "while ", "as ", "whenever ", "since ")
 _SINCE_THEN = re.compile(r"(?:since|before)(?: then| that)?\W*$")
 _NOT_SINCE = re.compile(r"(?:and )?(?:then )?(?:not|none|nothing|never)\W*$")
-_BACKWARD = ("that was ", "it was ", "they were ", "that's from ", "that includes ", "those were ", "those two were ", "those three were ")
+_BACKWARD = (
+    "that was ",
+    "it was ",
+    "they were ",
+    "that's from ",
+    "that includes ",
+    "those were ",
+    "those two were ",
+    "those three were ",
+)
 
 
 @dataclass

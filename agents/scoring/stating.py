@@ -15,7 +15,9 @@ _HABITS = (21, 22, 23)
 _ECHO = re.compile(r"\W*and (?:so )?(?:i|it|they) (?:am|do|did|have|was|is|does|has|are|were)\W*$")
 _ELLIPTIC = re.compile(r"\b(?:i|it|they) (?:\w+n't|am not|is not|do not)\W*$|\bi'm not\W*$")
 _OPENER = re.compile(r"\W*(?:ok|okay|right|alright|all right|well|fine)\W*$")  # "ok, so …"
-_NOT_ALL = re.compile(r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$")
+_NOT_ALL = re.compile(
+    r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$"
+)
 _AND_NO = re.compile(r"\W*and no\W*$")  # "… every day, and no, it isn't prescribed"
 
 
@@ -60,7 +62,9 @@ def _says_nothing_new(clause: Clause) -> bool:
     not_so_often = part.is_bare and not part.has("fine") and any(f.negated for f in part.frequencies)
     opens = part.index == 0 and len(clause.answer.parts) > 1 and bool(_OPENER.match(part.text))
     not_all = bool(_NOT_ALL.match(part.text))
-    return opens or not_all or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
+    return (
+        opens or not_all or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
+    )
 
 
 def _is_named_only(clause: Clause) -> bool:
