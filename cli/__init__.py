@@ -37,8 +37,6 @@ __all__ = [
     "safety",
     "sessions",
 ]
-from cli.base import app
-from errors import CrosscutError
 
 __all__ = [
     "app",

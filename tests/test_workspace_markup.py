@@ -69,7 +69,7 @@ class Read(HTMLParser):
 
 
 def line(turn: int, said: str, role: str = "patient", kind: str = "answer", item: int = 1) -> Line:
-    return Line(turn=turn, role=role, kind=kind, text=said, item=item, at=NOW)  # type: ignore[arg-type]
+    return Line(turn=turn, role=role, kind=kind, text=said, item=item, at=NOW)
 
 
 @pytest.fixture

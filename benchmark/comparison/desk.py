@@ -46,7 +46,7 @@ class ComparisonDesk(BallotDesk):
     jobs: Jobs
     replayer: Replayer
     judge: Callable[[], Judge]
-    wake: Callable[[str], None]
+    wake: Callable[[str], object]
 
     def close(self) -> None:
         """End the connections to models."""
@@ -157,7 +157,7 @@ def open_desk(
     settings: Settings,
     database: Database,
     runtime: InterviewRuntime,
-    wake: Callable[[str], None] = lambda _job_id: None,
+    wake: Callable[[str], object] = lambda _job_id: None,
 ) -> ComparisonDesk:
     return ComparisonDesk(
         runs=Comparisons(database),
