@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from torch.nn import functional
 
 from agents.language import read
 from agents.risk.message import Message
-from agents.risk.reader import topic
+from agents.risk.reader import opinion, topic
 from agents.risk.second import stretches
 from tools.figures import DATA, ordinary
 from tools.train.further import resumed
@@ -29,7 +30,9 @@ LAYERS, SMOOTH = 6, 0.04
 WHOLE_EPOCHS, EPOCHS = 2, 3
 MOST = 24  # stretches of a turn
 ORDINARY = 2400
-FURTHER_OLD, FURTHER_ANSWERED, FURTHER_ORDINARY, FURTHER_RATE = 5000, 5000, 600, 1e-4
+FURTHER_OLD, FURTHER_KEPT, FURTHER_ANSWERED, FURTHER_ORDINARY = 4000, 2000, 1200, 300
+FURTHER_TIMES, FURTHER_RATE = 4, 1e-4
+SURE = 2.0  # log-odds
 LEVELS = {"none": 0, "flag": 1, "stop": 2}
 FLAGS = ("suicidalityMentioned", "selfHarmIdeation", "violenceRisk", "substanceAbuseSignal")
 OUTPUTS = len(LEVELS) + len(FLAGS)
@@ -163,12 +166,28 @@ def final() -> Reader:
 
 
 def further(path: Path, authors: frozenset[str]) -> Reader:
-    """The reader in use, taught the turns of new authors among so many others that it forgets nothing."""
+    """The reader in use, taught several times what it errs on or is unsure of, among what keeps it from forgetting.
+
+    Of the labelled turns, those of new authors and some of the old ones are looked through; of the answers all.
+    """
     torch.manual_seed(0)
     chance, turns = random.Random(0), labelled()
     new = [turn for turn in turns if turn.author in authors]
-    old = [turn for turn in turns if turn.author not in authors]
-    examples = new + chance.sample(old, FURTHER_OLD) + chance.sample(answered(), FURTHER_ANSWERED)
+    old = chance.sample([turn for turn in turns if turn.author not in authors], FURTHER_OLD)
+    answers = answered()
+    hard = [example for example in new + old + answers if _is_hard(example)]
+    kept = new + chance.sample(old, FURTHER_KEPT) + chance.sample(answers, FURTHER_ANSWERED)
+    sys.stdout.write(f"{len(hard)} hard ones among {len(new) + len(old) + len(answers)}\n")
+    sys.stdout.flush()
     reader = resumed(Reader(OUTPUTS, LAYERS), path)
-    given = examples + harmless()[:FURTHER_ORDINARY]
+    given = hard * FURTHER_TIMES + kept + harmless()[:FURTHER_ORDINARY]
     return _taught(reader, given, chance, whole_epochs=0, epochs=1, rate=FURTHER_RATE)
+
+
+def _is_hard(example: Example) -> bool:
+    opinions = [opinion(text, example.item) for text in stretched(example.text)]
+    stop, risk = max(o.stop for o in opinions), max(o.risk for o in opinions)
+    if example.level == LEVELS["stop"]:
+        return stop < SURE
+    wrong_risk = risk < 0 if example.level else risk > 0
+    return stop > -SURE or (wrong_risk and example.weights != NO_STOP)
