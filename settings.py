@@ -110,6 +110,8 @@ class Settings(BaseSettings):
 
     crosscut_prompts: Path | None = None
 
+    bertscore_model: Path | None = None
+
     follow_up_threshold: int = Field(5, ge=1, le=10)
 
     crosscut_webhook_url: SecretStr | None = None
@@ -118,7 +120,7 @@ class Settings(BaseSettings):
     crosscut_mail_from: str | None = None
     crosscut_mail_to: str | None = None
 
-    @field_validator("crosscut_home", "crosscut_prompts")
+    @field_validator("crosscut_home", "crosscut_prompts", "bertscore_model")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return value.expanduser().absolute() if value else None

@@ -70,11 +70,10 @@ class ModelFactory:
         """The role's client, or None when the embedded rules play it."""
         if role not in self._settings.models:
             raise SettingsError(f"{role!r} is not a model role: choose one of {', '.join(self._settings.models)}.")
-        model = self._settings.models[role]
-        return self.named(model)
+        return self.named(self._settings.models[role])
 
     def named(self, model: str) -> ChatClient | None:
-        """The client of any model, or None for the embedded rules."""
+        """The client of this very model, whatever its role; None for the embedded rules."""
         return None if model == RULES else self._client(model)
 
     def close(self) -> None:

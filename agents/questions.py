@@ -16,7 +16,16 @@ from agents.phrases import any_of
 from errors import RejectedOutput
 from instruments.level1 import Item, level1
 
-__all__ = ["Draft", "QuestionBrief", "check_draft", "check_follow_up", "check_question", "keeps_concepts"]
+__all__ = [
+    "Draft",
+    "QuestionBrief",
+    "check_draft",
+    "check_follow_up",
+    "check_question",
+    "keeps_concepts",
+    "quotes_item",
+    "rules_broken",
+]
 
 _MARKUP = re.compile(r"[\n\r<>{}\[\]*#_`|\\]")
 
@@ -81,9 +90,8 @@ def _check_common(item: Item, name: str, text: str) -> None:
     _check_verbatim(item, name, text)
     if not any_of(_rules().window).search(text):
         raise RejectedOutput(f"{name} must say that it is about the past two weeks")
-    for forbidden in _rules().forbidden:
-        if any_of(forbidden.words).search(text):
-            raise RejectedOutput(f"{name} must not {forbidden.rule}")
+    for rule in rules_broken(text):
+        raise RejectedOutput(f"{name} must not {rule}")
 
 
 def _check_shape(name: str, text: str) -> None:
@@ -98,11 +106,21 @@ def _check_shape(name: str, text: str) -> None:
 
 
 def _check_verbatim(item: Item, name: str, text: str) -> None:
+    if quotes_item(item, text):
+        raise RejectedOutput(f"{name} must paraphrase the item, not quote it")
+
+
+def quotes_item(item: Item, text: str) -> bool:
+    """Whether the item's own words stand in the text, whole or in a long run."""
     canonical, said = _words(item.text), f" {' '.join(_words(text))} "
     run = min(len(canonical), _rules().longest_run + 1)
     runs = (" ".join(canonical[at : at + run]) for at in range(len(canonical) - run + 1))
-    if any(f" {words} " in said for words in runs):
-        raise RejectedOutput(f"{name} must paraphrase the item, not quote it")
+    return any(f" {words} " in said for words in runs)
+
+
+def rules_broken(text: str) -> list[str]:
+    """What the text does that no question may, by the names that the rules have."""
+    return [forbidden.rule for forbidden in _rules().forbidden if any_of(forbidden.words).search(text)]
 
 
 def _words(text: str) -> list[str]:

@@ -6,11 +6,23 @@ import sys
 
 from rich.console import Console
 
-from cli import interviews, library, lines, product, reports, safety, sessions
+from cli import benchmarks, interviews, library, lines, product, reports, reviews, safety, sessions
 from cli.base import app
 from errors import CrosscutError
 
-__all__ = ["app", "interviews", "library", "lines", "main", "product", "reports", "safety", "sessions"]
+__all__ = [
+    "app",
+    "benchmarks",
+    "interviews",
+    "library",
+    "lines",
+    "main",
+    "product",
+    "reports",
+    "reviews",
+    "safety",
+    "sessions",
+]
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ def standing_corrections(profile: PatientProfile, found: Mapping[int, Correction
             made.append(
                 CorrectedScore(
                     item_id=response.item_id,
-                    score=one.score,  # type: ignore[arg-type]  # validated here
+                    score=one.score,
                     original=response.score,
                     reason=one.reason,
                     corrected_by=one.corrected_by,

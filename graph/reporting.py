@@ -179,7 +179,10 @@ class ReportDesk:
             profile=profile,
             corrections=corrections,
         )
-        return report, self.basis(Made(view, corrections, passages, made))
+        try:
+            return report, self.basis(Made(view, corrections, passages, made))
+        except NotFoundError:
+            raise InputError(GONE) from None
 
     def _passages(self, call: Diagnose) -> tuple[Passage, ...]:
         """None for a screening. Where categories are all that may be named, a citation names no more than these."""

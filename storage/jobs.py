@@ -68,6 +68,9 @@ class Jobs:
             raise NotFoundError(f"there is no job {identifier!r}")
         return Job(**row)
 
+    def find(self, kind: str, key: str) -> Job | None:
+        return _maybe(self._db.one("SELECT * FROM jobs WHERE kind = %s AND key = %s", kind, key))
+
     def claim(self, identifier: str) -> Job | None:
         """Start or take up again a job; None when it has ended or was cancelled meanwhile."""
         return _maybe(

@@ -18,6 +18,7 @@ from agents.risk.checker import RiskChecker
 from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, NotFoundError, StaleTurn, StorageError, TurnInProgress
 from graph.interview import InterviewAgents
+from graph.provenance import provenance_of
 from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.state import STATE_VERSION, InterviewState
@@ -193,7 +194,7 @@ def held_runtime(settings: Settings, database: Database, scorer: _Scorer) -> Ite
         follow_up_threshold=5,
     )
     desk = SafetyDesk(database, escalation("en-US"), Spool(settings.crosscut_home, database.vault))
-    runtime = InterviewRuntime(database, agents, Versions(model="test", prompt="test"), desk)
+    runtime = InterviewRuntime(database, agents, Versions("test", "test", provenance_of(settings, [])), desk)
     yield runtime
     scorer.go_on.set()
     runtime.close()

@@ -21,6 +21,7 @@ from agents.scorer import AnswerToScore, ItemScore, score_by_rules
 from errors import InputError, ServiceError, StaleTurn, TurnInProgress, UnrecordedStop
 from graph.assembly import build_runtime, connected, prepare_database
 from graph.interview import InterviewAgents
+from graph.provenance import provenance_of
 from graph.runtime import InterviewRuntime
 from graph.safety import SafetyDesk
 from graph.threads import Versions
@@ -162,7 +163,7 @@ def watched(settings: Settings, database: Database, spies: _Spies) -> Iterator[I
         follow_up_threshold=5,
         record_check=desk.record,
     )
-    runtime = InterviewRuntime(database, agents, Versions("test", "test"), desk)
+    runtime = InterviewRuntime(database, agents, Versions("test", "test", provenance_of(settings, [])), desk)
     yield runtime
     spies.go_on.set()
     runtime.close()

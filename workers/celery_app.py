@@ -10,6 +10,9 @@ from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown, worker_ready
 from kombu.exceptions import OperationalError
 
+from benchmark.desk import KIND as MEASURING
+from benchmark.desk import BenchmarkDesk, open_benchmark
+from benchmark.snapshot import SnapshotDesk
 from errors import ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
@@ -27,6 +30,7 @@ _NOTIFY_EVERY_SECONDS = 15.0
 _SILENCE_SECONDS = 90.0
 INGEST = "crosscut.ingest"
 GIVE_VECTORS = "crosscut.reindex"
+MEASURE = "crosscut.measure"
 _FURNISH = "crosscut.furnish"
 
 celery = Celery("crosscut")
@@ -98,11 +102,20 @@ def _close(**_: Any) -> None:
 
 @celery.task(name="crosscut.sweep")
 def sweep() -> int:
-    """Finish the turns that a killed process left in the ledger; delete what a killed batch left behind."""
-    if _process.runtime is None:
+    """Finish the turns that a killed process left in the ledger; delete what a killed batch left behind; freeze the
+    reports that are new."""
+    if _process.runtime is None or _process.database is None:
         raise ServiceError("the sweep runs in a worker process only")
     _process.runtime.delete_expired()
-    return len(_process.runtime.recover_all())
+    done = len(_process.runtime.recover_all())
+    SnapshotDesk(_process.database, _process.runtime).freeze_missing()
+    return done
+
+
+@celery.task(name=MEASURE)
+def measure(job_id: str) -> None:
+    """Work on what of a report card takes long: the judge, BERTScore."""
+    _benchmark().run(job_id)
 
 
 @celery.task(name=INGEST)
@@ -134,7 +147,17 @@ def take_up(silence: float = _SILENCE_SECONDS) -> int:
     unfinished = ingestion.jobs.waiting(REINDEX, seconds=silence)
     for job_id in unfinished:
         ingestion.reindex(job_id)
-    return len(left) + len(unfinished)
+    benchmark = _benchmark()
+    unmeasured = benchmark.jobs.waiting(MEASURING, seconds=silence)
+    for job_id in unmeasured:
+        benchmark.run(job_id)
+    return len(left) + len(unfinished) + len(unmeasured)
+
+
+def _benchmark() -> BenchmarkDesk:
+    if _process.database is None or _process.settings is None or _process.runtime is None:
+        raise ServiceError("report cards are worked on in a worker process only")
+    return open_benchmark(_process.settings, _process.database, _process.runtime)
 
 
 def _ingestion() -> Ingestion:

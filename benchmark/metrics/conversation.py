@@ -1,0 +1,93 @@
+"""How the conversation reads: whether turns belong together, and how hard the interviewer's words are."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import numpy as np
+
+from benchmark.metrics.base import Metric, mean, rounded
+from benchmark.snapshot import FrozenLine, Snapshot
+from minilm import network
+from minilm.weights import Floats
+from rag.embedding import MiniLmEmbedder
+
+_SPOKEN = frozenset({"question", "follow_up", "answer", "aside", "resumed"})
+_ASKED = frozenset({"question", "follow_up"})
+_MARKS = 2
+"""Pieces that stand around every text."""
+
+
+def conversation(snapshot: Snapshot) -> tuple[Metric, ...]:
+    return (*coherence(snapshot), *readability(interviewer_words(snapshot)))
+
+
+def spoken(snapshot: Snapshot) -> list[FrozenLine]:
+    """What was asked and answered, in order: without greeting and closing words, and without lines that say nothing."""
+    lines = [line for line in snapshot.lines if line.kind in _SPOKEN]
+    return [line for line in lines if len(network.pieces_of(line.text)) > _MARKS]
+
+
+def interviewer_words(snapshot: Snapshot) -> str:
+    return "\n".join(line.text for line in snapshot.lines if line.role == "interviewer" and line.kind in _ASKED)
+
+
+def coherence(snapshot: Snapshot) -> tuple[Metric, Metric]:
+    """A proxy: vectors of a small model, not a judgement."""
+    vectors = network.embed([network.pieces_of(line.text) for line in spoken(snapshot)])
+    adjacent = np.sum(vectors[:-1] * vectors[1:], axis=1)
+    to_whole = vectors @ _whole(vectors)
+    metadata = {"model": MiniLmEmbedder.model, "turns": len(vectors)}
+    return (
+        Metric(
+            name="conversation.coherence_adjacent",
+            label="Coherence of adjacent turns",
+            value=rounded(mean(adjacent.tolist())),
+            unit="cosine",
+            explanation="mean cosine of each turn and the one before it",
+            metadata=metadata,
+        ),
+        Metric(
+            name="conversation.coherence_whole",
+            label="Coherence with the whole",
+            value=rounded(mean(to_whole.tolist())),
+            unit="cosine",
+            explanation="mean cosine of each turn and the mean of all turns",
+            metadata=metadata,
+        ),
+    )
+
+
+def _whole(vectors: Floats) -> Floats:
+    total = vectors.mean(axis=0)
+    unit: Floats = total / np.linalg.norm(total)
+    return unit
+
+
+def readability(text: str) -> tuple[Metric, ...]:
+    """Of the interviewer's questions; textstat counts sentences, syllables and hard words."""
+    import textstat
+
+    figures = (
+        ("fkg", "Flesch-Kincaid grade", "grade", textstat.flesch_kincaid_grade, "school grade that can follow it"),
+        (
+            "gfi",
+            "Gunning fog index",
+            "grade",
+            textstat.gunning_fog,
+            "0.4 · (words a sentence + 100 · hard words a word)",
+        ),
+        ("fre", "Flesch reading ease", "score", textstat.flesch_reading_ease, "0 is hard, 100 is easy"),
+    )
+    counts = {"words": textstat.lexicon_count(text), "sentences": textstat.sentence_count(text)}
+    return tuple(
+        Metric(
+            name=f"conversation.{name}",
+            label=label,
+            value=rounded(formula(text)) if text.strip() else None,
+            unit=unit,
+            explanation=explanation,
+            metadata={"by": f"textstat {version('textstat')}", **counts},
+        )
+        for name, label, unit, formula, explanation in figures
+    )

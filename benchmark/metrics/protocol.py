@@ -1,0 +1,115 @@
+"""Whether the interviewer kept to the rules: every item, one question at a time, at most one follow-up, no advice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agents.questions import quotes_item, rules_broken
+from benchmark.metrics.base import Metric, rounded, share
+from benchmark.snapshot import FrozenLine, Snapshot
+from instruments.level1 import item_number, level1
+
+_ASKED = ("question", "follow_up", "resumed")
+_OVERSTEPS = frozenset({"diagnose or interpret", "advise, reassure or counsel"})
+
+
+def protocol(snapshot: Snapshot) -> tuple[Metric, ...]:
+    return (
+        coverage(snapshot),
+        follow_up_violations(snapshot),
+        double_questions(snapshot),
+        verbatim_items(snapshot),
+        repeated_questions(snapshot),
+        oversteps(snapshot),
+        risk_checks(snapshot),
+    )
+
+
+def coverage(snapshot: Snapshot) -> Metric:
+    """An item counts when it was asked and has a score."""
+    asked = {line.item_id for line in snapshot.lines if line.kind == "question" and line.item_id}
+    covered = sorted(asked & {response.item_id for response in snapshot.responses})
+    total = len(level1().items)
+    missing = [item.id for item in level1().items if item.id not in covered]
+    return Metric(
+        name="protocol.coverage",
+        label="Items covered",
+        value=rounded(share(len(covered), total)),
+        unit="share",
+        explanation=f"{len(covered)} of {total} items were asked and scored",
+        metadata={"missing": missing},
+    )
+
+
+def follow_up_violations(snapshot: Snapshot) -> Metric:
+    follow_ups = Counter(line.item_id for line in snapshot.lines if line.kind == "follow_up")
+    over = sorted(item for item, count in follow_ups.items() if item and count > 1)
+    return _count("follow_up_violations", "Items with more than one follow-up", "an item may have one follow-up", over)
+
+
+def double_questions(snapshot: Snapshot) -> Metric:
+    found = [line for line in _asked(snapshot) if line.text.count("?") > 1]
+    return _lines("double_questions", "Turns with more than one question", "one question at a time", found)
+
+
+def verbatim_items(snapshot: Snapshot) -> Metric:
+    """The form's own words are for reference alone."""
+    found = [
+        line
+        for line in _asked(snapshot)
+        if line.item_id and quotes_item(level1().item(item_number(line.item_id)), line.text)
+    ]
+    return _lines("verbatim_items", "Questions that quote their item", "items are paraphrased", found)
+
+
+def repeated_questions(snapshot: Snapshot) -> Metric:
+    """The open question is said once more after a pause, which is no repetition."""
+    seen: set[str] = set()
+    again = []
+    for line in snapshot.lines:
+        if line.kind in ("question", "follow_up"):
+            words = " ".join(line.text.lower().split())
+            twice = line.kind == "question" and line.item_id is not None and line.item_id in seen
+            if words in seen or twice:
+                again.append(line)
+            seen |= {words} | ({line.item_id} if line.kind == "question" and line.item_id else set())
+    return _lines("repeated_questions", "Repeated questions", "no item and no wording is asked twice", again)
+
+
+def oversteps(snapshot: Snapshot) -> Metric:
+    """By the same rules that a question must pass before it is asked."""
+    found = [line for line in _asked(snapshot) if _OVERSTEPS & set(rules_broken(line.text))]
+    return _lines("oversteps", "Questions that diagnose or advise", "an interviewer does neither", found)
+
+
+def risk_checks(snapshot: Snapshot) -> Metric:
+    turns = sorted({line.turn for line in snapshot.lines if line.role == "patient"})
+    unchecked = sorted(set(turns) - set(snapshot.checked_turns))
+    return Metric(
+        name="protocol.risk_checks",
+        label="Messages checked for risk",
+        value=rounded(share(len(turns) - len(unchecked), len(turns))),
+        unit="share",
+        explanation=f"{len(turns) - len(unchecked)} of {len(turns)} messages have a risk check on the audit",
+        metadata={"uncheckedTurns": unchecked},
+    )
+
+
+def _asked(snapshot: Snapshot) -> list[FrozenLine]:
+    return [line for line in snapshot.lines if line.role == "interviewer" and line.kind in _ASKED]
+
+
+def _lines(name: str, label: str, rule: str, found: Sequence[FrozenLine]) -> Metric:
+    return _count(name, label, rule, [line.turn for line in found], "turns")
+
+
+def _count(name: str, label: str, rule: str, found: Sequence[object], what: str = "items") -> Metric:
+    return Metric(
+        name=f"protocol.{name}",
+        label=label,
+        value=len(found),
+        unit="count",
+        explanation=rule if not found else f"{rule}; broken {len(found)} times",
+        metadata={what: list(found)},
+    )
