@@ -15,6 +15,7 @@ from graph.view import View
 from storage.crypto import load_vault
 from storage.database import Database
 from storage.embedded import services
+from storage.links import PatientLinks
 from tests.browser import Watched, chromium
 from tests.product import Product
 
@@ -68,7 +69,7 @@ def finished(attached: InterviewRuntime) -> View:
 
 
 def _open(page: Page, product: Product, view: View) -> Locator:
-    page.goto(f"{product.address}/?review={view.session_id}")
+    page.goto(f"{product.address}/?session={view.session_id}")
     expect(page.get_by_role("heading", name="Limitations")).to_be_visible()
     expect(page.locator(f"{REPORT} table")).to_have_count(2)
     return page.locator(REPORT)
@@ -162,10 +163,11 @@ def _downloaded(page: Page, name: str) -> bytes:
     return download.path().read_bytes()
 
 
-def test_a_patient_sees_nothing_of_it(page: Page, product: Product, finished: View) -> None:
-    page.goto(f"{product.address}/?session={finished.session_id}")
-    expect(page.get_by_role("heading", name="Profile")).to_be_visible()
-    for words in ("Report", "Provisional Impressions", "confidence"):
+def test_a_patient_sees_nothing_of_it(page: Page, product: Product, finished: View, attached: InterviewRuntime) -> None:
+    token = PatientLinks(attached._db).token(finished.session_id)
+    page.goto(f"{product.address}/?patient={token}")
+    expect(page.get_by_text("That was the last question.", exact=False)).to_be_visible()
+    for words in ("Report", "Profile", "Provisional Impressions", "confidence"):
         expect(page.get_by_text(words, exact=False)).to_have_count(0)
 
 
@@ -177,8 +179,6 @@ def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_othe
     expect(_alert(page, "stopped for safety after this report was written")).to_be_visible()
     expect(page.get_by_test_id("stButtonGroup").get_by_text("categorical")).to_have_count(0)
     expect(page.get_by_role("button", name="Write again")).to_have_count(0)
-    page.get_by_role("button", name="All sessions").click()
-    row = (
-        page.get_by_test_id("stHorizontalBlock").filter(has=page.locator(f".st-key-review-{finished.session_id}")).first
-    )
-    expect(row.get_by_text("stop", exact=True)).to_be_visible()  # not the flags that were raised before
+    page.get_by_role("link", name="Sessions").click()
+    row = page.locator(f".st-key-row-{finished.session_id}")
+    expect(row.get_by_text("stop, not seen to")).to_be_visible()  # not the flags that were raised before
