@@ -25,7 +25,7 @@ _CELL_PIXELS = 26
 
 
 def open_panel(session_id: str) -> None:
-    st.dialog("Session", width="large", on_dismiss=_leave)(_show)(session_id)
+    st.dialog("Session", width="medium", on_dismiss=_leave)(_show)(session_id)
 
 
 def _leave() -> None:
@@ -128,7 +128,7 @@ def _cells(session: Session) -> list[dict[str, object]]:
     ]
 
 
-def _chart(frame: pd.DataFrame) -> alt.LayerChart:
+def _chart(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(frame).encode(
         x=alt.X("Interview:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("Domain:N", sort=None, title=None, axis=alt.Axis(labelLimit=230, ticks=False, domain=False)),

@@ -61,10 +61,10 @@ def _show_session(session_id: str, view: View, *, busy: bool = False) -> None:
         return
     st.title("Your interview", anchor=False)
     st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")
-    st.caption(words.help_line)
     if view.open and not busy:
         _ask_for_answer(session_id, view)
     _show_lines(view.lines)
+    st.caption(words.help_line)
     _show_notice()
     if busy:
         st.caption("One moment, your last message is being worked on …")

@@ -57,19 +57,24 @@ def show() -> None:
         live.show(session_id)
         return
     rows = _rows(user)
-    if not rows and user.roles != {"admin"}:
-        starting.greet(user)
-        return
-    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    if user.roles == {"admin"}:
         st.title("Sessions", anchor=False)
-        if user.roles != {"admin"} and st.button("New interview", type="primary", icon=":material/add:"):
-            starting.open_form(user)
-    if rows:
-        _show_list(user, rows)
+    elif rows:
+        _show_own(user, rows)
+    else:
+        starting.greet(user)
     if user.is_admin and not user.is_local:
         _show_everybodys(user)
     if session_id := st.query_params.get(MANAGE):
         managing.open_panel(session_id)
+
+
+def _show_own(user: User, rows: list[Row]) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        st.title("Sessions", anchor=False)
+        if st.button("New interview", type="primary", icon=":material/add:"):
+            starting.open_form(user)
+    _show_list(user, rows)
 
 
 def _rows(user: User) -> list[Row]:
