@@ -222,6 +222,7 @@ def test_a_therapist_sees_a_worry_at_once_in_the_patients_words_and_acknowledges
     expect(desk.page.get_by_text("wish I was dead", exact=False).first).to_be_visible()
     desk.page.get_by_role("button", name="Acknowledge").click()
     expect(desk.page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+    desk.page.get_by_role("button", name="Stop for safety").click()
     desk.page.get_by_text("The patient shall see the safety script at once.", exact=False).click()
     expect(desk.page.get_by_role("button", name="Stop now")).to_be_enabled()
     desk.page.get_by_role("button", name="Stop now").click()
