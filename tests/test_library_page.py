@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, product: Product) -> Iterator[Page]:
     watched = Watched(browser.new_page(), product.address)
     watched.page.set_default_timeout(60_000)
-    watched.page.goto(f"{product.address}/?page=library")
+    watched.page.goto(f"{product.address}/library")
     expect(watched.page.get_by_role("heading", name="Look something up")).to_be_visible()
     yield watched.page
     watched.page.close()

@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Download, Locator, Page, expect
 from graph.exports import exported
 from graph.runtime import InterviewRuntime
 from graph.view import View
+from storage.database import Database
+from storage.links import PatientLinks
 from tests.browser import chromium
 from tests.product import Product
 from tests.workspace import attached, open_tab, therapist
@@ -44,9 +46,14 @@ def page(browser: Browser, product: Product) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def runtime(product: Product) -> Iterator[InterviewRuntime]:  # on the product's own database
-    with attached(product) as (made, _):
-        yield made
+def beside(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
+    with attached(product) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def runtime(beside: tuple[InterviewRuntime, Database]) -> InterviewRuntime:  # on the product's own database
+    return beside[0]
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +202,15 @@ def test_a_corrected_score_is_marked_in_a_new_revision(
     assert [(one.item_id, one.original, one.score) for one in newest.corrections] == [("L1-03", 4, 1)]
 
 
+def test_a_patient_sees_nothing_of_it(
+    page: Page, product: Product, finished: View, beside: tuple[InterviewRuntime, Database]
+) -> None:
+    page.goto(f"{product.address}/?patient={PatientLinks(beside[1]).token(finished.session_id)}")
+    expect(page.get_by_text("That was the last question.", exact=False)).to_be_visible()
+    for words in ("Report", "Profile", "Provisional Impressions", "confidence"):
+        expect(page.get_by_text(words, exact=False)).to_have_count(0)
+
+
 def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_other(
     page: Page, product: Product, finished: View, runtime: InterviewRuntime
 ) -> None:
@@ -206,3 +222,6 @@ def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_othe
     open_tab(page, product, finished.session_id)
     expect(page.get_by_role("button", name="Correct a score")).to_have_count(0)
     expect(page.get_by_role("button", name="Stop for safety")).to_have_count(0)
+    page.get_by_role("button", name="All sessions").click()
+    row = page.locator(f".st-key-row-{finished.session_id}")
+    expect(row.get_by_text("stop, not seen to")).to_be_visible()  # not the flags that were raised before

@@ -19,6 +19,7 @@ _SCROLL = """(() => {{
   while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
   if (!found || !box) return;
   const offset = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  box.scrollIntoView({{block: "nearest"}});
   box.scrollTop += offset - (box.clientHeight - found.clientHeight) / 2;
 }})()"""
 
@@ -52,7 +53,7 @@ def linked(shown: str, href: str, kind: str = "") -> str:
 
 
 def scroll_to(identifier: str) -> None:
-    """Scroll the box that something of ours is in, not the page around it. `identifier` is a name of ours."""
+    """Bring something of ours to the middle of the box it is in, and the box on the screen."""
     st.html(f"<script>{_SCROLL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
 
 
