@@ -94,7 +94,7 @@ def test_models_are_measured_and_one_that_gives_nothing_has_failed(bench: Bench,
     assert good.judge is not None
     assert good.judge.scores == dict.fromkeys(("coverage", "relevance", "flow", "justification", "empathy"), 4)
     assert (cells[BROKEN].status, cells[BROKEN].figures) == ("failed", None)
-    assert cells[BROKEN].error == "the model gave nothing usable as interviewer (gateway 23×)"
+    assert cells[BROKEN].error == "the model gave nothing usable as diagnostician, interviewer, scorer (gateway)"
     assert bench.ended == [run_id], "whoever ended the last cell said so, once"
     assert bench.sessions() == 0, "nothing is kept that was not asked for"
     found = bench.desk.aggregate(run_id)

@@ -132,9 +132,11 @@ def _of_records(records: Iterable[AgentRecord]) -> RoleFigure:
 
 
 def unplayed(roles: Mapping[str, RoleFigure]) -> str | None:
-    """Why a cell is not to the model's credit: a role in which the rules did everything."""
-    for role, figure in sorted(roles.items()):
-        if figure.asked and figure.by_rules == figure.asked:
-            kinds = ", ".join(f"{kind} {count}×" for kind, count in figure.failures.items()) or "no answer"
-            return f"the model gave nothing usable as {role} ({kinds})"
-    return None
+    """Why a cell is not to the model's credit: roles in which the rules did everything. Equal causes read alike."""
+    missing = {
+        role: figure for role, figure in sorted(roles.items()) if figure.asked and figure.by_rules == figure.asked
+    }
+    if not missing:
+        return None
+    kinds = sorted({kind for one in missing.values() for kind in one.failures})
+    return f"the model gave nothing usable as {', '.join(missing)} ({', '.join(kinds) or 'no answer'})"
