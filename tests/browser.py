@@ -47,7 +47,7 @@ class Watched:
         page.on("console", lambda m: self._keep(m) if m.type == "error" else None)
 
     def _keep(self, message: ConsoleMessage) -> None:
-        """All but Streamlit's own search for its server, which begins below the path of the page it was opened at."""
+        """All but Streamlit's own search for its server, which it begins below the path of the page it opens."""
         looked_for = urlsplit(str(message.location.get("url", ""))).path
         if not re.fullmatch(r"/\w+/_stcore/[\w-]+", looked_for):
             self.problems.append(message.text)
