@@ -1,4 +1,4 @@
-"""Models beside each other, as HTML: what each made of the session, where they agree, and what their words differ in."""
+"""Models beside each other, as HTML: what each made of the session, where they agree, in which words they differ."""
 
 from __future__ import annotations
 

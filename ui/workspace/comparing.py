@@ -47,8 +47,9 @@ def _offer_run(desk: ComparisonDesk, frozen: Frozen, *, first: bool) -> None:
     driver = desk.snapshots.get(frozen.sha256).provenance.models["diagnostician"].model
     with st.container(border=True, key="ask-comparison"):
         draw(
-            f"<p>Driver: <b>{text(_named(driver))}</b></p><p class='soft'>Only the diagnostician is replayed, on the frozen "
-            "conversation, scores and passages. No model sees the report that was written.</p>"
+            f"<p>Driver: <b>{text(_named(driver))}</b></p>"
+            '<p class="soft">Only the diagnostician is replayed, on the frozen conversation, scores and passages. No '
+            "model sees the report that was written.</p>"
         )
         offered = [model for model in (*settings().offered_models, settings().model_diagnostician) if model != driver]
         models = st.multiselect(

@@ -66,6 +66,10 @@ def _choose(runs: Sequence[RunState]) -> RunState:
     return by_id[run_id]
 
 
+def _dated(run: RunState) -> str:
+    return f"{run.asked_at.astimezone():%d %b %Y, %H:%M} · {len(run.columns)} models"
+
+
 # ---- before the vote ----
 
 
