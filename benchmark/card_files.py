@@ -66,7 +66,7 @@ def as_markdown(card: Card, snapshot: Snapshot) -> str:
         *_groups(card),
         "## Judge\n\n" + _judge(card),
         "## Items\n\n" + _items(core.items),
-        "## Provenance\n\n" + "\n".join(f"- {escaped(line)}" for line in _provenance(card)),
+        "## Provenance\n\n" + "\n".join(f"- {escaped(line)}" for line in provenance_lines(card)),
         "## Turns\n\n" + "\n\n".join(_turns(snapshot)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -128,7 +128,7 @@ def _items(items: Sequence[ItemRow]) -> str:
     return _ruled(head, linked)
 
 
-def _provenance(card: Card) -> Iterator[str]:
+def provenance_lines(card: Card) -> Iterator[str]:
     made, report = card.core.provenance, card.core.provenance.report
     yield f"Snapshot {made.snapshot_sha256}"
     yield f"Metrics {made.metrics_version}, thresholds {made.thresholds_version}"

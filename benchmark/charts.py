@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -36,6 +37,17 @@ def save(chart: Any, path: Path) -> Path:
     else:
         chart.save(str(path))
     return path
+
+
+def rendered(chart: Any, kind: Literal["svg", "png"]) -> bytes:
+    """The same as a file would hold."""
+    if kind == "svg":
+        text = io.StringIO()
+        chart.save(text, format="svg")
+        return text.getvalue().encode()
+    picture = io.BytesIO()
+    chart.save(picture, format="png", scale_factor=_PNG_SCALE)
+    return picture.getvalue()
 
 
 def group_scores(card: Card) -> dict[str, float]:

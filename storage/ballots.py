@@ -124,6 +124,11 @@ class Ballots:
             "INSERT INTO comparison_openings (run_id, opened_by) VALUES (%s, %s) ON CONFLICT DO NOTHING", run_id, by
         )
 
+    def is_open_to(self, run_id: str, viewer: str) -> bool:
+        """Whether somebody has seen which model is which."""
+        found = self._db.one("SELECT FROM comparison_openings WHERE run_id = %s AND opened_by = %s", run_id, viewer)
+        return found is not None
+
     def override(self, run_id: str, body: bytes, by: str) -> OverrideRow:
         with self._runs.adding_to(run_id) as connection:
             number = _next(connection, "SELECT max(number) AS last FROM comparison_overrides WHERE run_id = %s", run_id)

@@ -30,6 +30,7 @@ class Page:
 HOME = Page("sessions", "Sessions", ":material/forum:", "ui.sessions")
 PAGES: tuple[Page, ...] = (
     HOME,
+    Page("batch", "Batch", ":material/science:", "ui.batch", frozenset({"researcher", "admin"})),
     Page("library", "Library", ":material/menu_book:", "ui.library"),
     Page("health", "Settings and health", ":material/monitor_heart:", "ui.health"),
 )

@@ -73,6 +73,21 @@ class BallotDesk:
             self.ballots.hand_out(run_id, voter, left, right, seed)
         return self._shown(self._uncast(run_id, voter)[0])
 
+    def open_ballot(self, run_id: str, voter: str) -> Ballot | None:
+        """The ballot that the voter holds and has not voted on; none is handed out."""
+        held = self._uncast(run_id, _name(voter))
+        return self._shown(held[0]) if held else None
+
+    def has_seen(self, run_id: str, viewer: str) -> bool:
+        """Whether the viewer knows which model is which, so that their vote would not be blind."""
+        return self.ballots.is_open_to(run_id, _name(viewer))
+
+    def can_vote(self, run_id: str, voter: str) -> bool:
+        """Whether there is a ballot for the voter: one they hold, or a pair that they have not had."""
+        if self.runs.get(run_id).stopped or self.runs.get(run_id).ended_at is None:
+            return False
+        return bool(self._uncast(run_id, _name(voter)) or self._pairs_left(run_id, _name(voter)))
+
     def vote(self, ballot_id: str, choice: str, by: str) -> Vote:
         """The first vote on a ballot counts; a later one is kept beside it."""
         if choice not in CHOICES:
@@ -139,12 +154,16 @@ class BallotDesk:
             raise InputError("this comparison is not finished: it can be voted on when it is.")
         if len(answered) < 2:
             raise InputError("fewer than two models gave an answer: there is nothing to choose from.")
-        had = {frozenset((row.left_model, row.right_model)) for row in self.ballots.of_voter(run_id, voter)}
-        pairs = [pair for pair in combinations(answered, 2) if frozenset(pair) not in had]
+        pairs = self._pairs_left(run_id, voter)
         if not pairs:
             raise InputError("you have voted on every pair of this comparison.")
         seed = secrets.randbits(62)
         return *drawn(pairs, seed), seed
+
+    def _pairs_left(self, run_id: str, voter: str) -> list[tuple[str, str]]:
+        answered = [column.model for column in self.columns(run_id) if column.diagnosis]
+        had = {frozenset((row.left_model, row.right_model)) for row in self.ballots.of_voter(run_id, voter)}
+        return [pair for pair in combinations(answered, 2) if frozenset(pair) not in had]
 
     def _shown(self, row: BallotRow) -> Ballot:
         run = self.runs.get(row.run_id)

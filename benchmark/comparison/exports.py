@@ -61,6 +61,11 @@ def _named(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _outcomes(comparison: Comparison) -> Sheet:
+    return Sheet("Columns", ("", *_named(comparison)), outcome_rows(comparison) if comparison.columns else ())
+
+
+def outcome_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    """What became of each column: a label, then a text a column."""
     labels = {
         "Outcome": _outcome,
         "Engine": lambda column: "a model" if column.engine == "llm" else "rules",
@@ -72,8 +77,7 @@ def _outcomes(comparison: Comparison) -> Sheet:
         "Cost": lambda column: UNKNOWN if column.cost_usd is None else f"${column.cost_usd:.4f}",
         "Seconds": lambda column: f"{column.seconds:.2f}",
     }
-    rows = tuple((label, *map(tell, comparison.columns)) for label, tell in labels.items()) + _judged(comparison)
-    return Sheet("Columns", ("", *_named(comparison)), rows if comparison.columns else ())
+    return tuple((label, *map(tell, comparison.columns)) for label, tell in labels.items()) + _judged(comparison)
 
 
 def _outcome(column: Column) -> str:
@@ -137,11 +141,14 @@ def _cell(cell: Cell | None) -> str:
 
 
 def _agreements(comparison: Comparison) -> Sheet:
-    head = ("Pair", "Shared", *(f"Jaccard@{k}" for k in OVERLAP_AT), "Spearman", "Confidence drift")
-    return Sheet("Agreement", head, tuple(map(_agreement, comparison.agreements)))
+    return Sheet("Agreement", agreement_head(), tuple(map(agreement_row, comparison.agreements)))
 
 
-def _agreement(one: Agreement) -> tuple[str, ...]:
+def agreement_head() -> tuple[str, ...]:
+    return ("Pair", "Shared", *(f"Jaccard@{k}" for k in OVERLAP_AT), "Spearman", "Confidence drift")
+
+
+def agreement_row(one: Agreement) -> tuple[str, ...]:
     overlaps = [_figure(overlap.jaccard) for overlap in one.overlaps]
     figures = (*overlaps, _figure(one.rank_agreement), _figure(one.confidence_drift))
     return (f"{one.left} and {one.right}", str(one.shared), *figures)

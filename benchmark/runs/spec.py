@@ -149,14 +149,19 @@ def read_spec(path: Path) -> RunSpec:
         raise InputError(f"cannot read {path}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text in UTF-8.") from None
+    spec = spec_in(text, str(path))
+    return spec.model_copy(update={"answers": path.parent / spec.answers}) if spec.answers else spec
+
+
+def spec_in(text: str, source: str = "the spec") -> RunSpec:
+    """What the text says; a path in it is as it stands there."""
     try:
         content = yaml.load(text, _Loader)  # noqa: S506  # a SafeLoader, only stricter
     except yaml.YAMLError as error:
-        raise InputError(f"{path} is not YAML: {_first_line(error)}") from None
+        raise InputError(f"{source} is not YAML: {_first_line(error)}") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path} must be a mapping with `name`, `personas` or `answers`, `models` and so on.")
-    spec = parse_spec(content, str(path))
-    return spec.model_copy(update={"answers": path.parent / spec.answers}) if spec.answers else spec
+        raise InputError(f"{source} must be a mapping with `name`, `personas` or `answers`, `models` and so on.")
+    return parse_spec(content, source)
 
 
 def parse_spec(content: dict[str, Any], source: str = "the spec") -> RunSpec:

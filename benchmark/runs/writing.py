@@ -19,16 +19,7 @@ from storage.runs import Cell
 def write_report(made: Aggregate, cells: Iterable[Cell], folder: Path) -> list[str]:
     """Write everything into `folder`, which is made if need be; the names of the files, charts last."""
     charts = charts_of(made)
-    files = {
-        "report.md": _with_charts(tables.markdown(made), list(charts)),
-        "report.json": json.dumps(made.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
-        "summary.csv": _csv(rows.summary_rows(made)),
-        "outcomes.csv": _csv(rows.outcome_rows(made)),
-        "differences.csv": _csv(rows.difference_rows(made)),
-        "classes.csv": _csv(rows.class_rows(made)),
-        "reliability.csv": _csv(rows.reliability_rows(made)),
-        "cells.csv": _csv(rows.cell_rows(cells)),
-    }
+    files = texts(made, cells, list(charts))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -37,6 +28,20 @@ def write_report(made: Aggregate, cells: Iterable[Cell], folder: Path) -> list[s
     except OSError as error:
         raise InputError(f"cannot write to {str(folder)!r}: {error.strerror}.") from None
     return [*files, *(path.name for path in drawn)]
+
+
+def texts(made: Aggregate, cells: Iterable[Cell], charts: list[str]) -> dict[str, str]:
+    """The files that are text, by name; `charts` are the names of those that will stand beside them."""
+    return {
+        "report.md": _with_charts(tables.markdown(made), charts),
+        "report.json": json.dumps(made.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
+        "summary.csv": _csv(rows.summary_rows(made)),
+        "outcomes.csv": _csv(rows.outcome_rows(made)),
+        "differences.csv": _csv(rows.difference_rows(made)),
+        "classes.csv": _csv(rows.class_rows(made)),
+        "reliability.csv": _csv(rows.reliability_rows(made)),
+        "cells.csv": _csv(rows.cell_rows(cells)),
+    }
 
 
 def _with_charts(text: str, names: list[str]) -> str:

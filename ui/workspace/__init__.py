@@ -40,6 +40,7 @@ class Tab:
 TABS: tuple[Tab, ...] = (
     Tab("chat", "Chat", ":material/forum:", "ui.workspace.chat"),
     Tab("report", "Report", ":material/description:", "ui.workspace.report"),
+    Tab("benchmark", "Benchmark", ":material/rule:", "ui.workspace.benchmark"),
     Tab("replay", "Replay", ":material/history:", "ui.workspace.replay"),
 )
 

@@ -1,0 +1,260 @@
+"""Batch runs: start one, watch it, read its tables and charts, take them away."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from benchmark.charts import rendered
+from benchmark.runs.aggregate import Aggregate
+from benchmark.runs.charts import charts_of
+from benchmark.runs.desk import Progress, RunDesk
+from benchmark.runs.tables import markdown
+from benchmark.runs.writing import texts
+from errors import NotFoundError
+from ui.batch_form import offer_run
+from ui.bench import workbench
+from ui.guard import guarded
+from ui.markdown import plain
+from ui.workspace.markup import draw, draw_style
+from ui.workspace.prose import as_html
+from workers.celery_app import configure
+from workers.runs import open_desk
+
+_RUN = "run"
+_LOOK_EVERY_SECONDS = 1.0
+_PATIENCE = timedelta(seconds=20)
+_STATUS = {
+    "running": ":blue-badge[running]",
+    "aggregating": ":blue-badge[making the tables]",
+    "done": ":green-badge[done]",
+    "cancelled": ":orange-badge[cancelled]",
+}
+_TITLES = {
+    "accuracy": "Accuracy by model",
+    "errors-and-effort": "Errors and effort by model",
+    "differences": "Paired differences",
+    "classes": "F1 by class",
+    "reliability": "Reliability",
+}
+_FILES = {
+    "report.md": ("Markdown", "text/markdown"),
+    "summary.csv": ("CSV, summary", "text/csv"),
+    "cells.csv": ("CSV, every cell", "text/csv"),
+    "report.json": ("JSON", "application/json"),
+}
+
+
+def show() -> None:
+    draw_style()
+    st.title("Batch", anchor=False)
+    st.write(
+        "Interviews of synthetic patients by the hundred: patients × models × modes × repeats, held by the workers, "
+        "measured against what should have come out, and put into tables."
+    )
+    desk, chosen = _desk(), st.query_params.get(_RUN)
+    if chosen is None:
+        with st.expander("Start a run", icon=":material/add:", expanded=not desk.list()):
+            offer_run(desk, _open)
+        _follow(desk)
+        return
+    try:
+        run = desk.status(chosen)
+    except NotFoundError:
+        st.info("There is no such run any more.")
+        st.button("All runs", on_click=_leave)
+        return
+    _show_run(desk, run)
+
+
+def _desk() -> RunDesk:
+    bench = workbench()
+    configure(bench.settings, database_url=bench.services.database_url, redis_url=bench.services.redis_url)
+    return open_desk(bench.settings, bench.database, bench.runtime)
+
+
+def _open(run_id: str) -> None:
+    st.query_params[_RUN] = run_id
+
+
+def _leave() -> None:
+    st.query_params.pop(_RUN, None)
+
+
+# ---- all runs ----
+
+
+def _follow(desk: RunDesk) -> None:
+    runs = desk.list()
+    if not runs:
+        return
+    st.subheader("Runs", anchor=False)
+    for run in runs:
+        with st.container(border=True, key=f"run-{run.run_id}"):
+            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+                st.markdown(f"**{plain(run.name)}** {_STATUS[run.status]}")
+                st.button("Open", key=f"open-{run.run_id}", on_click=_open, args=(run.run_id,))
+            _tick(desk, run)
+
+
+def _tick(desk: RunDesk, run: Progress) -> None:
+    """Only what is under way is looked at again, and only the bar and its words are drawn anew."""
+    every = None if run.is_over else _LOOK_EVERY_SECONDS
+    st.fragment(_show_progress, run_every=every)(desk, run.run_id, was_over=run.is_over)
+
+
+def _show_progress(desk: RunDesk, run_id: str, *, was_over: bool) -> None:
+    with guarded():
+        run = desk.status(run_id)
+        if run.is_over != was_over:
+            st.rerun(scope="app")
+        if not was_over:
+            st.progress(run.ended / max(run.total, 1))
+        st.caption(_counted(run))
+        waits = datetime.now(UTC) - run.created_at > _PATIENCE
+        if run.status == "running" and not run.running and run.queued and waits:
+            st.caption("Nobody works on it right now. `crosscut batch work` starts a worker for runs.")
+
+
+def _counted(run: Progress) -> str:
+    parts = [f"{run.ended:,} of {run.total:,} interviews ended"]
+    for count, said in ((run.failed, "failed"), (run.cancelled, "cancelled"), (run.running, "at work")):
+        if count:
+            parts.append(f"{count:,} {said}")
+    begun = run.created_at.astimezone().strftime("%d %b %Y, %H:%M")
+    return " · ".join([*parts, f"{run.seconds:,.0f} s", f"begun {begun}"])
+
+
+# ---- one run ----
+
+
+def _show_run(desk: RunDesk, run: Progress) -> None:
+    st.button("All runs", type="tertiary", icon=":material/arrow_back:", on_click=_leave)
+    st.subheader(plain(run.name), anchor=False)
+    st.markdown(f"{_STATUS[run.status]} {plain(run.run_id)}")
+    _tick(desk, run)
+    with st.container(horizontal=True):
+        _offer_acts(desk, run)
+    if run.is_over:
+        made = _made(desk, run)
+        _offer_files(desk, made, run)
+        _show_tables(made)
+        _show_charts(made)
+
+
+def _offer_acts(desk: RunDesk, run: Progress) -> None:
+    if run.status == "running":
+        with st.popover("Cancel", icon=":material/cancel:"):
+            st.write("What has not ended is taken back. What is done stays, and the run can be resumed.")
+            st.button("Cancel this run", type="primary", on_click=_act, args=(desk.cancel, run.run_id))
+    if run.failed or run.cancelled:
+        again = run.failed + run.cancelled
+        st.button(f"Resume ({again:,})", icon=":material/replay:", on_click=_act, args=(desk.resume, run.run_id))
+    with st.popover("Delete", icon=":material/delete:"):
+        st.write("The run, its figures, its answers and the sessions that it kept are deleted for good.")
+        st.button("Delete this run", type="primary", on_click=_delete, args=(desk, run.run_id))
+
+
+def _act(act: Any, run_id: str) -> None:
+    with guarded():
+        act(run_id)
+
+
+def _delete(desk: RunDesk, run_id: str) -> None:
+    with guarded():
+        desk.delete(run_id)
+        _leave()
+
+
+def _made(desk: RunDesk, run: Progress) -> Aggregate:
+    """The tables of a cancelled run are made here, once as long as nothing of it changes."""
+    kept: dict[Any, Aggregate] = st.session_state.setdefault("tables of runs", {})
+    key = (run.run_id, run.done, run.failed, run.cancelled, run.finished_at)
+    if key not in kept:
+        kept.clear()
+        kept[key] = desk.aggregate(run.run_id)
+    return kept[key]
+
+
+def _show_tables(made: Aggregate) -> None:
+    """Drawn by the report's own hand: a name in it stays text."""
+    _, *parts = markdown(made).partition("\n## ")
+    for part in "".join(parts).split("\n## "):
+        title, _, body = part.strip().partition("\n")
+        if body:
+            st.markdown(f"#### {plain(title)}", anchors=False)
+            draw(as_html(body, lambda *_: None), "cc-tables")
+
+
+def _show_charts(made: Aggregate) -> None:
+    for name, picture in _pictures(made.model_dump_json()).items():
+        title = _TITLES.get(name, name)
+        st.image(picture, width="content", alt=title)
+        with st.container(horizontal=True):
+            for kind, mime in (("svg", "image/svg+xml"), ("png", "image/png")):
+                st.download_button(
+                    f"{title}, {kind.upper()}",
+                    partial(_picture, made, name, kind),
+                    file_name=f"{name}.{kind}",
+                    mime=mime,
+                    type="tertiary",
+                    icon=":material/download:",
+                    key=f"{name}-{kind}",
+                    on_click="ignore",
+                )
+
+
+@st.cache_data(max_entries=10, show_spinner="Drawing the charts …")
+def _pictures(content: str) -> dict[str, str]:
+    made = Aggregate.model_validate_json(content)
+    return {name: rendered(chart, "svg").decode() for name, chart in charts_of(made).items()}
+
+
+def _picture(made: Aggregate, name: str, kind: Any) -> bytes:
+    return rendered(charts_of(made)[name], kind)
+
+
+# ---- taking it away ----
+
+
+def _offer_files(desk: RunDesk, made: Aggregate, run: Progress) -> None:
+    with st.container(horizontal=True):
+        for file, (label, mime) in _FILES.items():
+            st.download_button(
+                label,
+                partial(_file, desk, made, run.run_id, file),
+                file_name=f"{run.run_id}-{file}",
+                mime=mime,
+                icon=":material/download:",
+                key=f"file-{file}",
+                on_click="ignore",
+            )
+        st.download_button(
+            "Everything, as ZIP",
+            partial(_everything, desk, made, run.run_id),
+            file_name=f"{run.run_id}.zip",
+            mime="application/zip",
+            icon=":material/folder_zip:",
+            key="file-zip",
+            on_click="ignore",
+        )
+
+
+def _file(desk: RunDesk, made: Aggregate, run_id: str, name: str) -> bytes:
+    return texts(made, desk.cells(run_id), list(charts_of(made)))[name].encode()
+
+
+def _everything(desk: RunDesk, made: Aggregate, run_id: str) -> bytes:
+    charts, packed = charts_of(made), io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in texts(made, desk.cells(run_id), list(charts)).items():
+            archive.writestr(name, content.encode())
+        for name, chart in charts.items():
+            archive.writestr(f"{name}.svg", rendered(chart, "svg"))
+            archive.writestr(f"{name}.png", rendered(chart, "png"))
+    return packed.getvalue()

@@ -1,0 +1,164 @@
+"""How good a conversation and its report were: the report card, other models beside it, and a blind vote."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+import streamlit as st
+
+from benchmark import card_files
+from benchmark.card import Card
+from benchmark.comparison import ComparisonDesk
+from benchmark.comparison import open_desk as open_comparisons
+from benchmark.desk import BenchmarkDesk, open_benchmark
+from benchmark.snapshot import Frozen
+from graph.view import View
+from instruments.level1 import level1
+from instruments.profile import SessionStatus
+from ui.bench import workbench
+from ui.guard import guarded
+from ui.workspace.card import show_card
+from ui.workspace.comparing import show_comparison
+from ui.workspace.voting import CARD, COMPARISON, PART, PARTS, VOTE, show_vote
+from ui.workspace.work import awaited, workers
+from workers.celery_app import COMPARE, MEASURE, configure, send
+
+_LOOK_EVERY_SECONDS = 1.5
+_SENT = "jobs that were sent"
+_LONG = {"judge": "the judge’s opinion", "bertscore": "BERTScore"}
+_FILES = {"JSON": "json", "CSV": "csv", "Markdown": "md"}
+_MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
+
+
+def show(view: View) -> None:
+    if view.profile.session_status is not SessionStatus.COMPLETED:
+        _say_why_not(view)
+        return
+    freezing = workers().submit(_cards().snapshots.of_session, view.session_id)
+    frozen: list[Frozen] = awaited(freezing, "Freezing the report; one that is missing is written first …")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = st.segmented_control("Look at", PARTS, default=CARD, required=True, key=PART)
+        chosen = _choose(frozen)
+    if part == COMPARISON:
+        show_comparison(_comparisons(), chosen)
+    elif part == VOTE:
+        show_vote(_comparisons(), view.session_id)
+    else:
+        _show_card(chosen)
+
+
+def _say_why_not(view: View) -> None:
+    if view.open:
+        done, total = view.items_completed, len(level1().items)
+        st.info(f"A finished interview can be benchmarked. So far {done} of {total} items are answered.")
+    else:
+        st.info("This session was stopped for safety. There is no report card and no comparison of it.")
+
+
+@st.cache_resource(show_spinner=False)
+def _cards() -> BenchmarkDesk:
+    bench = workbench()
+    return open_benchmark(bench.settings, bench.database, bench.runtime)
+
+
+@st.cache_resource(show_spinner=False)
+def _comparisons() -> ComparisonDesk:
+    bench = workbench()
+    return open_comparisons(bench.settings, bench.database, bench.runtime, partial(_send, COMPARE))
+
+
+def _send(task: str, job_id: str) -> None:
+    bench = workbench()
+    configure(bench.settings, database_url=bench.services.database_url, redis_url=bench.services.redis_url)
+    send(task, job_id)
+
+
+def _choose(frozen: list[Frozen]) -> Frozen:
+    """The newest first; a newer one than was chosen from is a new choice."""
+    newest = frozen[-1]
+    by_address = {one.sha256: one for one in reversed(frozen)}
+    sha256: str = st.selectbox(
+        "Report revision",
+        list(by_address),
+        format_func=lambda one: f"{by_address[one].revision or '–'} · {_when(by_address[one].created_at)}",
+        key=f"snapshot-{newest.sha256}",
+        width=230,
+        help="Every revision of the report is frozen as a snapshot of its own. Cards and comparisons name theirs.",
+    )
+    return by_address[sha256]
+
+
+def _when(at: datetime) -> str:
+    return f"{at.astimezone():%d %b %Y, %H:%M}"
+
+
+# ---- the card ----
+
+
+def _show_card(frozen: Frozen) -> None:
+    desk = _cards()
+    _ask_for(desk, frozen.sha256)
+    card = desk.card(frozen.sha256)
+    # What is drawn in here has no buttons: a click on one that is being drawn again may be lost.
+    every = _LOOK_EVERY_SECONDS if card.pending else None
+    st.fragment(_await, run_every=every)(frozen.sha256, card.pending)
+    if card.failed:
+        _show_failed(desk, frozen.sha256, card)
+    show_card(card)
+    _offer_files(desk, card)
+
+
+def _ask_for(desk: BenchmarkDesk, sha256: str, *, again: bool = False) -> None:
+    """Every job is sent once from here; what gets lost is found by the worker's own round."""
+    sent: set[str] = st.session_state.setdefault(_SENT, set())
+    for job in desk.request(sha256, again=again):
+        if again or job.id not in sent:
+            sent.add(job.id)
+            _send(MEASURE, job.id)
+
+
+def _await(sha256: str, pending: tuple[str, ...]) -> None:
+    with guarded():
+        if not pending:
+            return
+        if _cards().card(sha256).pending != pending:
+            st.rerun(scope="app")
+        named = " and ".join(_LONG[name] for name in pending)
+        st.info(f"Still to come: {named}. A worker is at it; the card fills in by itself.", icon=":material/pending:")
+
+
+def _show_failed(desk: BenchmarkDesk, sha256: str, card: Card) -> None:
+    for name, why in sorted(card.failed.items()):
+        st.warning(f"{_LONG[name].capitalize()} could not be had.")
+        st.text(why, width="stretch")
+    if st.button("Try again"):
+        with guarded():
+            _ask_for(desk, sha256, again=True)
+            st.rerun()
+
+
+def _offer_files(desk: BenchmarkDesk, card: Card) -> None:
+    core = card.core
+    with st.container(horizontal=True):
+        for name, form in _FILES.items():
+            st.download_button(
+                name,
+                partial(_file, desk, card, form),
+                file_name=f"card-{core.session_id}-{core.revision}.{form}",
+                mime=_MIME[form],
+                icon=":material/download:",
+                key=f"card-{form}",
+                on_click="ignore",
+            )
+
+
+def _file(desk: BenchmarkDesk, card: Card, form: str) -> bytes:
+    match form:
+        case "json":
+            made = card_files.as_json(card)
+        case "csv":
+            made = card_files.as_csv(card)
+        case _:
+            made = card_files.as_markdown(card, desk.snapshots.get(card.core.provenance.snapshot_sha256))
+    return made.encode()
