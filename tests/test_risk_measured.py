@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.risk import check_risk
-from tools.figures import RiskFigures, load, measure, ordinary
+from tools.figures import RiskFigures, answered, load, measure, ordinary
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,11 @@ def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:
     turns = ordinary()
     assert len(turns) >= 5_000
     assert _share(measure(turns).share("none", "stop")) <= 0.005
+
+
+def test_answers_of_strangers_seldom_stop_an_interview() -> None:
+    """A floor under what docs/safety.md reports, far from the aim of 0.005; some of these answers are flags."""
+    assert _share(measure(answered()).share("none", "stop")) <= 0.012
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,15 @@ def ordinary() -> list[Labelled]:
     ]
 
 
+def answered() -> list[Labelled]:
+    """Answers by the report authors of whole interviews and of scored answers: nobody had to be stopped for one."""
+    interviews = [json.loads(line) for line in (DATA / "impressions_report.jsonl").read_text("utf-8").splitlines()]
+    scored = [json.loads(line) for line in (DATA / "score_report.jsonl").read_text("utf-8").splitlines()]
+    given = [(int(item), text) for one in interviews for item, texts in one["answers"].items() for text in texts]
+    given += [(row["item"], row["answer"]) for row in scored]
+    return [Labelled(text, item, "none", "answered") for item, text in given]
+
+
 def measure(turns: Iterable[Labelled]) -> RiskFigures:
     """Somebody else in danger may be flagged or not: the specification tolerates both."""
     confusion: Counter[tuple[Level, Level]] = Counter()
@@ -105,6 +114,7 @@ def main() -> int:
         ("Tuning turns", load("risk_tune.jsonl")),
         ("Report turns", load("risk_report.jsonl")),
         ("Ordinary turns of simulated patients", ordinary()),
+        ("Answers of interviews and scored answers", answered()),
     ):
         sys.stdout.write(report(title, measure(turns)) + "\n\n")
     return 0
