@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -284,6 +285,8 @@ def test_it_fits_a_telephone(browser: Browser, attached: Attached, scheme: str) 
     _start(page, attached)
     _answer(page, "Most days, and a_very_long_word_" + "x" * 80)
     _answered(page, 1)
+    ground = page.get_by_test_id("stApp").evaluate("it => getComputedStyle(it).backgroundColor")
+    assert (min(map(int, re.findall(r"\d+", ground)[:3])) < 60) == (scheme == "dark")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert _contrast(page.get_by_text("Nobody watches this page live", exact=False)) >= 4.5
     context.close()

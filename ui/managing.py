@@ -115,13 +115,13 @@ def _show_trend(session_ids: list[str]) -> None:
         st.caption("A second completed interview with the same label shows here how the domains change.")
         return
     st.markdown("**The domains over this client’s interviews**")
-    frame = pd.DataFrame([cell for session in done for cell in _cells(session)])
+    frame = pd.DataFrame([cell for number, session in enumerate(done, start=1) for cell in _cells(number, session)])
     st.altair_chart(_chart(frame), width="stretch", height=_CELL_PIXELS * len(level1().domains) + 60)
     st.caption("The highest item of each domain, 0 to 4; framed where it reaches the threshold for further inquiry.")
 
 
-def _cells(session: Session) -> list[dict[str, object]]:
-    when = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
+def _cells(number: int, session: Session) -> list[dict[str, object]]:
+    when = f"{number}. {session.created_at.astimezone():%d %b %Y}"  # two of one day are two columns
     rows = domain_rows(workbench().runtime.view(session.id).profile)
     return [
         {"Interview": when, "Domain": row.name, "Highest": row.highest, "Reached": bool(row.reached)} for row in rows
