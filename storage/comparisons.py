@@ -100,9 +100,9 @@ class Comparisons:
         """By model, the newest of each. None of a run that a stop has broken off."""
         rows = self._db.all(
             """
-            SELECT model, body FROM comparison_columns c JOIN comparison_runs r ON r.id = run_id
+            SELECT c.model, c.body FROM comparison_columns c JOIN comparison_runs r ON r.id = run_id
             JOIN sessions s ON s.id = r.session_id
-            WHERE run_id = %s AND (s.status = 'completed' OR r.ended_at IS NOT NULL) ORDER BY made_at
+            WHERE run_id = %s AND (s.status = 'completed' OR r.ended_at IS NOT NULL) ORDER BY c.made_at
             """,
             run.id,
         )

@@ -57,7 +57,7 @@ def _by_form() -> dict[str, Any]:
         default=[RULES],
         accept_new_options=True,
         key="run-models",
-        help="Choose, or type the id of a model at the gateway. It words, scores and weighs; `rules` is the embedded one.",
+        help="Choose, or type a model’s id. It words, scores and weighs; `rules` is the embedded engine.",
     )
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     modes = left.multiselect("Modes", get_args(DiagnosticMode), default=["diagnostic"], key="run-modes")

@@ -80,7 +80,11 @@ def _offer_ballot(desk: ComparisonDesk, run: RunState) -> None:
     )
     if desk.has_seen(run.run_id, who()):
         st.warning("You have already seen which model is which. Your vote is kept, and counted apart as not blind.")
-    st.button("Give me a ballot", type="primary", on_click=desk.ballot, args=(run.run_id, who()))
+    st.button("Give me a ballot", type="primary", on_click=_hand_out, args=(desk, run.run_id))
+
+
+def _hand_out(desk: ComparisonDesk, run_id: str) -> None:
+    desk.ballot(run_id, who())
 
 
 def _show_ballot(desk: ComparisonDesk, run: RunState, ballot: Ballot) -> None:
