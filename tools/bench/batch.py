@@ -95,7 +95,7 @@ def _timed(settings: Settings, url: str, gate: Gateway, desk: RunDesk, spec: Run
 def _processor(running: Worker) -> float:
     """Seconds that the worker's processes have had of a processor."""
     family = psutil.Process(running.process.pid).children(recursive=True)
-    return sum(one.cpu_times().user + one.cpu_times().system for one in family)
+    return float(sum(one.cpu_times().user + one.cpu_times().system for one in family))
 
 
 def _bytes(database: Database) -> int:
