@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agents.escalation import escalation, known_locales
@@ -90,7 +92,12 @@ def test_a_session_stops_with_the_words_of_its_own_locale(database: Database, ru
 
 def test_a_session_is_played_by_the_model_it_was_started_with(database: Database, gate: Gateway) -> None:
     """Both ways: a model where the installation has rules, and rules where it has a model."""
-    base = {"gateway_base_url": gate.base_url, "gateway_api_key": "k", "model_tries": 1, "_env_file": None}
+    base: dict[str, Any] = {
+        "gateway_base_url": gate.base_url,
+        "gateway_api_key": "k",
+        "model_tries": 1,
+        "_env_file": None,
+    }
     model = "tests/chosen"
     runtime = build_runtime(Settings(**base), database)
     view = runtime.start(choice=Choice(model=model))
