@@ -39,6 +39,8 @@ from tests.wrapped import wrapped_runtime
 WORRY = "I sometimes wish I was dead, then it passes. Several days."
 DANGER = "I am going to kill myself tonight."
 KEPT = {"audit"}
+FORGETFUL = {"cells"}
+"""Keeps its figures, which hold no words, and forgets which session they were taken from."""
 
 
 def _with_everything(runtime: InterviewRuntime, database: Database) -> View:
@@ -109,7 +111,7 @@ def test_every_table_that_names_sessions_is_reached_by_a_deletion(database: Data
         """
     )
     naming = {row["table_name"] for row in columns}
-    assert naming - {row["table_name"] for row in cascading} == {*CHECKPOINT_TABLES, *KEPT}
+    assert naming - {row["table_name"] for row in cascading} == {*CHECKPOINT_TABLES, *KEPT, *FORGETFUL}
     assert naming <= set(tables(database))
 
 
