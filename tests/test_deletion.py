@@ -107,7 +107,7 @@ def test_every_table_that_names_sessions_is_reached_by_a_deletion(database: Data
     cascading = database.all(
         """
         SELECT conrelid::regclass::text AS table_name FROM pg_constraint
-        WHERE contype = 'f' AND confrelid = 'sessions'::regclass AND confdeltype IN ('c', 'n')  -- a cell of a batch keeps its figures and loses the name
+        WHERE contype = 'f' AND confrelid = 'sessions'::regclass AND confdeltype = 'c'
         """
     )
     naming = {row["table_name"] for row in columns}
