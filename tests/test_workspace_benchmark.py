@@ -140,11 +140,15 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(page.get_by_text("come after your vote", exact=False)).to_be_visible()
     expect(page.locator(".cc-columns")).to_have_count(0)
     page.get_by_role("button", name="To the ballot").click()
+    choices = page.get_by_role("button", name="is better", exact=False)
+    expect(choices).to_have_count(2)  # below the two outputs, so both are there in full
+    expect(ballot.get_by_text("A heliotrope summary", exact=False).first).to_be_visible()
     is_left = "heliotrope" in page.locator(".st-key-ballot-left").inner_text()
-    page.get_by_role("button", name=f"{'Left' if is_left else 'Right'} is better").click()
+    choices.filter(has_text="Left" if is_left else "Right").click()
     expect(page.get_by_role("heading", name=f"You chose {GOOD}")).to_be_visible()
     page.get_by_role("button", name="See all columns").click()
     columns = page.locator(".cc-columns").first
+    expect(columns.locator("th").filter(has_text=BROKEN).first).to_be_visible()
     heads = [head.strip() for head in columns.locator("th").all_inner_texts()]
     assert [head.split()[0] for head in heads[1:]] == ["rules", GOOD, BROKEN]
     outcome = columns.locator("tbody tr").first.locator("td").all_inner_texts()
@@ -153,8 +157,8 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(page.get_by_text("rules and anthropic/claude-sonnet-4")).to_have_count(1)
     page.get_by_text("Word by word, from", exact=False).click()
     expect(page.locator(".cc-diff ins").filter(has_text="heliotrope").first).to_be_visible()
-    page.get_by_label("Preferred impression").fill("Grief <b>of</b> a kind")
-    page.get_by_label("Reason").fill(f"I was there. {HOSTILE}")
+    page.get_by_role("textbox", name="Preferred impression").fill("Grief <b>of</b> a kind")
+    page.get_by_role("textbox", name="Reason").fill(f"I was there. {HOSTILE}")
     page.get_by_role("button", name="Override", exact=True).click()
     history = page.locator(".cc-votes li")
     expect(history.first).to_contain_text("prefers Grief <b>of</b> a kind: I was there.")
