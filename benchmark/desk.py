@@ -13,7 +13,7 @@ from benchmark.judge import Judge, Judgement, judge_of
 from benchmark.metrics import VERSION, Metric, deterministic
 from benchmark.metrics.bertscore import Scorer, bertscore, scorer
 from benchmark.snapshot import Snapshot, SnapshotDesk
-from errors import CrosscutError, InputError
+from errors import InputError
 from graph.runtime import InterviewRuntime
 from settings import Settings
 from storage.database import Database
@@ -84,19 +84,11 @@ class BenchmarkDesk:
 
     def run(self, job_id: str) -> None:
         """Work on a job to its end. A session stopped meanwhile leaves no result."""
-        with self.jobs.taken(job_id) as job:
-            if job is None:
-                return
-            try:
-                self._try_again(job)
-                self._work(job)
-            except CrosscutError as error:
-                self.jobs.finish(job.id, error=str(error))
-            except Exception as error:
-                self.jobs.finish(job.id, error=f"measuring failed ({type(error).__name__})")
-                raise
-            else:
-                self.jobs.finish(job.id)
+        self.jobs.work(job_id, self._tried_again, failing="measuring failed")
+
+    def _tried_again(self, job: Job) -> None:
+        self._try_again(job)
+        self._work(job)
 
     def _work(self, job: Job) -> None:
         name: LongSet = job.asked["set"]

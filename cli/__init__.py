@@ -38,22 +38,6 @@ __all__ = [
     "sessions",
 ]
 
-__all__ = [
-    "app",
-    "batch",
-    "benchmarks",
-    "comparisons",
-    "interviews",
-    "library",
-    "lines",
-    "main",
-    "product",
-    "reports",
-    "reviews",
-    "safety",
-    "sessions",
-]
-
 
 def main() -> None:
     """Run the command; an expected failure is one message on stderr, never a traceback."""

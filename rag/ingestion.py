@@ -79,18 +79,10 @@ class Ingestion:
 
     def reindex(self, job_id: str) -> None:
         """Work on such a job to its end."""
-        with self.jobs.taken(job_id) as job:
-            if job is None:
-                return
-            try:
-                reindex(self.library, self.embedder, lambda done, of: self._on_passages(job_id, done, of))
-            except CrosscutError as error:
-                self.jobs.finish(job.id, error=str(error))
-            except Exception as error:
-                self.jobs.finish(job.id, error=f"giving new vectors failed ({type(error).__name__})")
-                raise
-            else:
-                self.jobs.finish(job.id)
+        self.jobs.work(job_id, self._give_new_vectors, failing="giving new vectors failed")
+
+    def _give_new_vectors(self, job: Job) -> None:
+        reindex(self.library, self.embedder, lambda done, of: self._on_passages(job.id, done, of))
 
     def _try_again(self, job: Job) -> None:
         tries = job.progress.get("tries", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
 
-from errors import NotFoundError
+from errors import CrosscutError, NotFoundError
 from storage.database import Database, Row, borrowed
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -94,6 +94,21 @@ class Jobs:
                 yield self.claim(identifier)
             finally:
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+
+    def work(self, identifier: str, does: Callable[[Job], None], *, failing: str) -> None:
+        """Work on a job to its end, unless somebody does. `failing` names what went wrong where the error must not."""
+        with self.taken(identifier) as job:
+            if job is None:
+                return
+            try:
+                does(job)
+            except CrosscutError as error:
+                self.finish(job.id, error=str(error))
+            except Exception as error:
+                self.finish(job.id, error=f"{failing} ({type(error).__name__})")
+                raise
+            else:
+                self.finish(job.id)
 
     def waiting(self, kind: str, *, seconds: float) -> list[str]:
         """Jobs that nobody has said anything about for so long: their worker may be gone."""

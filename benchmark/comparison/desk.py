@@ -25,7 +25,7 @@ from benchmark.comparison.types import (
 from benchmark.comparison.words import section_diffs
 from benchmark.judge import Judge, Judgement, ToJudge, judge_of
 from benchmark.snapshot import SnapshotDesk
-from errors import CrosscutError, InputError
+from errors import InputError
 from graph.runtime import InterviewRuntime
 from instruments.tools import Diagnosis
 from settings import RULES, ModelId, Settings
@@ -87,18 +87,7 @@ class ComparisonDesk(BallotDesk):
 
     def work(self, job_id: str) -> None:
         """Make a comparison to its end. What a killed worker had kept of it is not asked for again."""
-        with self.jobs.taken(job_id) as job:
-            if job is None:
-                return
-            try:
-                self._compare(job, self.runs.get(job.key))
-            except CrosscutError as error:
-                self.jobs.finish(job.id, error=str(error))
-            except Exception as error:
-                self.jobs.finish(job.id, error=f"the comparison failed ({type(error).__name__})")
-                raise
-            else:
-                self.jobs.finish(job.id)
+        self.jobs.work(job_id, self._compare, failing="the comparison failed")
 
     def take_up(self, seconds: float) -> int:
         """Work on the runs that nobody has said anything about for so long; drop what a stop has broken off."""
@@ -108,7 +97,8 @@ class ComparisonDesk(BallotDesk):
             self.work(job_id)
         return len(waiting)
 
-    def _compare(self, job: Job, run: ComparisonRun) -> None:
+    def _compare(self, job: Job) -> None:
+        run = self.runs.get(job.key)
         case = Case.of(self.snapshots.get(run.snapshot_sha256))
         kept = {column.model: column for column in self.columns(run.id) if self.replayer.has_asked(column)}
         with ThreadPoolExecutor(MOST_MODELS + 1, thread_name_prefix="column") as pool:
