@@ -174,6 +174,10 @@ def furnish() -> None:
 @celery.task(name="crosscut.take_up")
 def take_up(silence: float = _SILENCE_SECONDS) -> int:
     """Work on the jobs whose worker or whose message is gone: nobody said anything about them for so many seconds."""
+    return take_up_books(silence) + _take_up_measuring(silence) + _comparisons().take_up(silence)
+
+
+def take_up_books(silence: float) -> int:
     ingestion = _ingestion()
     left = ingestion.jobs.waiting(KIND, seconds=silence)
     for job_id in left:
@@ -181,11 +185,15 @@ def take_up(silence: float = _SILENCE_SECONDS) -> int:
     unfinished = ingestion.jobs.waiting(REINDEX, seconds=silence)
     for job_id in unfinished:
         ingestion.reindex(job_id)
+    return len(left) + len(unfinished)
+
+
+def _take_up_measuring(silence: float) -> int:
     benchmark = _benchmark()
     unmeasured = benchmark.jobs.waiting(MEASURING, seconds=silence)
     for job_id in unmeasured:
         benchmark.run(job_id)
-    return len(left) + len(unfinished) + len(unmeasured) + _comparisons().take_up(silence)
+    return len(unmeasured)
 
 
 def _benchmark() -> BenchmarkDesk:
