@@ -117,10 +117,11 @@ def test_a_book_of_another_embedding_model_is_named_and_gets_new_vectors(page: P
 
 def test_home_leads_to_the_library_and_back(page: Page, product: Product) -> None:
     page.goto(product.address)
-    page.get_by_role("button", name="Library").click()
+    ways = page.get_by_test_id("stSidebar")
+    ways.get_by_role("link", name="Library").click()
     expect(page.get_by_role("heading", name="Put a book in")).to_be_visible()
-    page.get_by_role("button", name="All sessions").click()
-    expect(page.get_by_role("button", name="Start an interview")).to_be_visible()
+    ways.get_by_role("link", name="Sessions").click()
+    expect(page.get_by_role("button", name="New interview")).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_a_therapist_sees_a_worry_at_once_in_the_patients_words_and_acknowledges
     _answered(page, 1)
     desk = Watched(browser.new_page(), attached.product.address)
     desk.page.goto(f"{attached.product.address}/?session={session_id}")
-    expect(desk.page.get_by_text("suicidality mentioned")).to_be_visible()
+    expect(desk.page.get_by_text("Risk: suicidality mentioned")).to_be_visible()
     expect(desk.page.get_by_text("wish I was dead", exact=False).first).to_be_visible()
     desk.page.get_by_role("button", name="Acknowledge").click()
     expect(desk.page.get_by_role("button", name="Acknowledge")).to_have_count(0)
