@@ -68,7 +68,7 @@ def test_a_session_belongs_to_whoever_started_it(browser: Browser, clinic: Produ
         session_id = ada.url.partition("manage=")[2]
         ada.goto(f"{clinic.address}/?session={session_id}")
         expect(ada.get_by_role("heading", name="Not found")).to_have_count(0)
-        expect(ada.get_by_text("Stop this session for safety")).to_be_visible()
+        expect(ada.get_by_role("button", name="Stop for safety")).to_be_visible()
     with _signed_in(browser, clinic, "Ben") as ben:
         expect(ben.get_by_text("All sessions of this installation")).to_be_visible()
         expect(ben.get_by_text("C-017")).to_have_count(0)
