@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import TimeoutError as TooLate
 
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from graph.runtime import InterviewRuntime
@@ -95,6 +97,17 @@ def _downloaded(page: Page, name: str) -> bytes:
     return waiting.value.path().read_bytes()
 
 
+def _insist(act: Callable[[], None], until: Locator) -> None:
+    """Act until it shows: a click that falls into a redraw of the page is lost, as it would be for a person."""
+    for _ in range(8):
+        with suppress(TooLate):
+            act()
+        with suppress(TooLate):
+            until.wait_for(timeout=10_000)
+            return
+    expect(until).to_be_visible()
+
+
 def _part(page: Page, name: str) -> None:
     page.get_by_test_id("stButtonGroup").get_by_text(name).click()
 
@@ -144,8 +157,8 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(choices).to_have_count(2)  # below the two outputs, so both are there in full
     expect(ballot.get_by_text("A heliotrope summary", exact=False).first).to_be_visible()
     is_left = "heliotrope" in page.locator(".st-key-ballot-left").inner_text()
-    choices.filter(has_text="Left" if is_left else "Right").click()
-    expect(page.get_by_role("heading", name=f"You chose {GOOD}")).to_be_visible()
+    better = choices.filter(has_text="Left" if is_left else "Right")
+    _insist(lambda: better.click(timeout=10_000), page.get_by_role("heading", name=f"You chose {GOOD}"))
     page.get_by_role("button", name="See all columns").click()
     columns = page.locator(".cc-columns").first
     expect(columns.locator("th").filter(has_text=BROKEN).first).to_be_visible()
@@ -202,9 +215,15 @@ def test_a_run_is_started_by_the_form_watched_read_and_deleted(page: Page, produ
     assert _downloaded(page, "Accuracy by model, PNG").startswith(b"\x89PNG")
     page.get_by_role("button", name="All runs").click()
     page.get_by_role("button", name="Open").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete this run").click()
-    expect(page.get_by_role("button", name="Start the run")).to_be_visible()
+    sure = page.get_by_role("button", name="Delete this run")
+    _insist(lambda: page.get_by_role("button", name="Delete", exact=True).click(timeout=10_000), sure)
+
+    def delete() -> None:
+        if not sure.is_visible():  # a redraw has closed it
+            page.get_by_role("button", name="Delete", exact=True).click(timeout=10_000)
+        sure.click(timeout=10_000)
+
+    _insist(delete, page.get_by_role("button", name="Start the run"))
     expect(page.get_by_role("heading", name="Runs")).to_have_count(0)
 
 
