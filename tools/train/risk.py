@@ -30,7 +30,7 @@ LAYERS, SMOOTH = 6, 0.04
 WHOLE_EPOCHS, EPOCHS = 2, 3
 MOST = 24  # stretches of a turn
 ORDINARY = 2400
-FURTHER_OLD, FURTHER_KEPT, FURTHER_ANSWERED, FURTHER_ORDINARY = 4000, 2000, 1200, 300
+FURTHER_KEPT, FURTHER_ANSWERED, FURTHER_ORDINARY = 2000, 1200, 300
 FURTHER_TIMES, FURTHER_RATE = 4, 1e-4
 SURE = 2.0  # log-odds
 LEVELS = {"none": 0, "flag": 1, "stop": 2}
@@ -168,12 +168,12 @@ def final() -> Reader:
 def further(path: Path, authors: frozenset[str]) -> Reader:
     """The reader in use, taught several times what it errs on or is unsure of, among what keeps it from forgetting.
 
-    Of the labelled turns, those of new authors and some of the old ones are looked through; of the answers all.
+    Named authors' turns are all kept; what is hard is looked for in everything.
     """
     torch.manual_seed(0)
     chance, turns = random.Random(0), labelled()
     new = [turn for turn in turns if turn.author in authors]
-    old = chance.sample([turn for turn in turns if turn.author not in authors], FURTHER_OLD)
+    old = [turn for turn in turns if turn.author not in authors]
     answers = answered()
     hard = [example for example in new + old + answers if _is_hard(example)]
     kept = new + chance.sample(old, FURTHER_KEPT) + chance.sample(answers, FURTHER_ANSWERED)
