@@ -127,3 +127,22 @@ def test_half_a_surrogate_pair_does_not_make_it_fail(caplog: pytest.LogCaptureFi
     verdict = check_risk("I did a practice run last night \ud83d and I could go through with it. Tonight I will.", 2)
     assert (verdict.level, verdict.degraded) == ("stop", False)
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Can we stop here for today?", "ok, could we do the rest tomorrow please", "Hurt myself? On purpose? No!"],
+)
+def test_leaving_off_and_asking_back_are_not_shown_to_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    def opinion(shown: str, item: int) -> Opinion:
+        return Opinion(-9.0, -9.0, dict(UNSURE)) if shown == "no" else Opinion(9.0, 9.0, dict(UNSURE))
+
+    monkeypatch.setattr(reader, "opinion", opinion)
+    assert check_risk(text, 11).level == "none"
+
+
+@pytest.mark.parametrize(
+    "text", ["Can we stop here? I'll be dead by tonight.", "Hurt myself? Yes, tonight.", "I want to end it tonight."]
+)
+def test_what_is_said_beside_them_is_shown(text: str) -> None:
+    assert check_risk(text, 11).level == "stop"

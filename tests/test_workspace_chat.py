@@ -16,7 +16,7 @@ from storage.labels import Labels
 from storage.notices import Notices
 from tests.browser import chromium
 from tests.product import Product
-from tests.workspace import DESK, PHONE, attached, open_tab, say, therapist, turn
+from tests.workspace import DESK, PHONE, attached, open_tab, say, settle, therapist, turn
 
 pytestmark = pytest.mark.browser
 
@@ -210,6 +210,7 @@ def test_what_a_patient_typed_is_shown_letter_for_letter_and_does_nothing(
 def test_everything_can_be_reached_by_keyboard(page: Page, product: Product, half: View) -> None:
     open_tab(page, product, half.session_id)
     expect(turn(page, 1)).to_be_visible()
+    settle(page)
     reached = ""
     while "Label a turn" not in reached:
         page.keyboard.press("Tab")

@@ -47,6 +47,11 @@ def open_tab(page: Page, product: Product, session_id: str, tab: str = "chat", *
     expect(page.get_by_role("tab", name=tab.capitalize())).to_have_attribute("aria-selected", "true")
 
 
+def settle(page: Page) -> None:
+    """Until the page is drawn whole: what is still being drawn can lose the focus."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
 def turn(page: Page, number: int) -> Locator:
     return page.locator(f"#turn-{number}")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses
-from agents.risk.tables import Cue, cue_scanner, cues, modifier_scanner
+from agents.risk.tables import Cue, cue_scanner, cues, modifier_scanner, small_words
 from agents.risk.verdict import Level
 
 _MASK = "•"
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Sentence:
     @cached_property
     def text(self) -> str:
         """With a boundary between clauses, and what is said but not meant covered."""
-        idioms = modifier_scanner("idioms").scan(self._marked_words)
+        idioms = modifier_scanner("idioms", "leaving").scan(self._marked_words)
         covered = _covered(self.marked, idioms)
         panic = modifier_scanner("panic")
         if not panic.may_match(self._marked_words):
@@ -96,6 +98,13 @@ class Sentence:
         for name in ("negators", "thought"):
             marks[name] = _outside(marks.get(name, []), unread)
         return marks
+
+    @cached_property
+    def leaves_off(self) -> bool:
+        """Whether it asks to stop the conversation, and says nothing else."""
+        asked = modifier_scanner("leaving").scan(self._marked_words)
+        rest = _WORD.findall(_covered(self.marked, asked)) if asked else [""]
+        return all(word in small_words() for word in rest)
 
     @cached_property
     def is_safe(self) -> bool:

@@ -132,7 +132,11 @@ def is_asked(hit: Hit) -> bool:
         ]
         answers_given += [following.text] if following else []
         return not any(_AFFIRMS.match(answer) for answer in answers_given)
-    return "?" in sentence.ending and following is not None and bool(_DENIES.match(following.text))
+    while "?" in sentence.ending and following is not None:
+        if _DENIES.match(following.text):
+            return True
+        sentence, following = following, following.following  # 'Hurt myself? On purpose? No!'
+    return False
 
 
 def is_negated(hit: Hit) -> bool:

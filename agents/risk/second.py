@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agents.language.tagging import tagged
 from agents.risk import reader
-from agents.risk.message import Message
+from agents.risk.message import Message, Sentence
+from agents.risk.modifiers import is_denied_answer
 from agents.risk.reader import Opinion
 from agents.risk.verdict import RiskVerdict, Span
 from instruments.profile import RiskFlags
@@ -23,15 +24,22 @@ _TOGETHER = 3  # sentences in a stretch
 _MANY = 60  # sentences
 _LONG = 400  # characters of a sentence
 _ENDS = " .!?…,;:-"
+_ECHO = 6  # words
+_OWN = re.compile(r"i(?:'|$)")
 _MARKUP = re.compile(r"[<>{}]+")
 _REPEATED = re.compile(r"\b(\w[\w' ]{0,40}?)(?:[ ,]+\1\b){3,}")  # nobody has taught it what a stuck key means
 log = logging.getLogger("crosscut.safety")
 
 
 def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> RiskVerdict:
-    """An explicit stop needs none, nor does a bare count. A reader that fails leaves the rules, marked degraded."""
+    """An explicit stop needs none, nor does a bare count or who would rather stop the conversation.
+
+    A reader that fails leaves the rules, marked degraded.
+    """
     explicit = verdict.level == "stop" and not reader.is_inferred(verdict.rule or "")
-    if explicit or (verdict.level == "none" and item != _SELF_HARM_ITEM and _only_counts(message)):
+    if explicit or all(sentence.leaves_off for sentence in message.sentences):
+        return verdict
+    if verdict.level == "none" and item != _SELF_HARM_ITEM and _only_counts(message):
         return verdict
     try:
         opinion = _read(message, item)
@@ -68,9 +76,24 @@ def stretches(message: Message) -> list[str]:
 
 def _parts(message: Message) -> list[str]:
     """The sentences without what ends them, and without the brackets of markup; one that goes on for long is cut."""
-    pieces = [piece.strip(_ENDS) for sentence in message.sentences for piece in _MARKUP.split(sentence.plain)]
+    pieces = [piece.strip(_ENDS) for sentence in _told(message) for piece in _MARKUP.split(sentence.plain)]
     found = [text[at : at + _LONG] for text in pieces for at in range(0, len(text), _LONG)]
     return [_REPEATED.sub(r"\1", text) for text in found] or [message.reading.text]
+
+
+def _told(message: Message) -> list[Sentence]:
+    """Without wishes to stop the conversation, and without the question asked back: 'Hurt myself? No!'"""
+    told: list[Sentence] = []
+    for sentence in reversed(message.sentences):
+        denied = bool(told) and is_denied_answer(told[-1])
+        if not sentence.leaves_off and not (denied and _asks_back(sentence)):
+            told.append(sentence)
+    return told[::-1]
+
+
+def _asks_back(sentence: Sentence) -> bool:
+    words = sentence.plain.split()
+    return "?" in sentence.ending and len(words) <= _ECHO and not any(_OWN.match(word) for word in words)
 
 
 def _doubted(verdict: RiskVerdict, opinion: Opinion) -> RiskVerdict:

@@ -103,7 +103,13 @@ def modifier_scanner(*names: str) -> Scanner:
     return Scanner({name: data[name]["patterns"] for name in chosen}, groups)
 
 
-_READ_APART = ("idioms", "panic", "safety")
+_READ_APART = ("idioms", "leaving", "panic", "safety")
+
+
+@cache
+def small_words() -> frozenset[str]:
+    """What may stand beside a wish to leave off without saying anything."""
+    return frozenset(_load("idioms.toml")["leaving"]["small"])
 
 
 def compile_tables() -> None:
@@ -112,7 +118,8 @@ def compile_tables() -> None:
         cue_scanner(supports=False),
         cue_scanner(supports=True),
         modifier_scanner(),
-        *map(modifier_scanner, _READ_APART),
+        modifier_scanner("idioms", "leaving"),
+        *map(modifier_scanner, _READ_APART[1:]),
     ):
         scanner.compile()
     languages()
