@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agents.report.tags import found_in
-from benchmark.comparison import Column, ComparisonDesk, as_json, as_markdown, open_desk
+from benchmark.comparison import Column, Comparison, ComparisonDesk, as_json, as_markdown, open_desk
 from benchmark.comparison.blind import drawn
-from benchmark.comparison.replay import Case
+from benchmark.comparison.desk import REPLAY_JUDGE
+from benchmark.comparison.replay import REPLAY, Case
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from benchmark.snapshot import SnapshotDesk
 from cli import app
@@ -28,6 +29,7 @@ from storage.ballots import Ballots
 from storage.crypto import Vault
 from storage.database import Database
 from storage.embedded import Services
+from storage.model_calls import ModelCalls
 from tests import gateway as stand_in
 from tests.benchmarked import CRITERION, Held, copied, hold, shelved
 from tests.gateway import Gateway, Received, gateway
@@ -306,8 +308,27 @@ def test_what_a_killed_worker_had_kept_is_not_asked_for_again(
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 3}
 
 
+def assert_accounted_for(desk: ComparisonDesk, comparison: Comparison, database: Database) -> None:
+    """Every try of a replay and of its judge is a row, and a column's figures are the sum of its rows."""
+    session, calls = comparison.state.session_id, ModelCalls(database)
+    rows = calls.of_session(session, [REPLAY])
+    for column in comparison.columns:
+        own = [row for row in rows if row.model == column.model]
+        assert len(own) == column.tries >= 1
+        assert {row.prompt_sha256 for row in own} == {column.prompt_sha256}
+        known = [row.cost_usd for row in own if row.cost_usd is not None]
+        assert column.cost_usd == (pytest.approx(sum(known)) if len(known) == len(own) else None)
+    verdicts = [column.judgement for column in comparison.columns if column.judgement]
+    judged = calls.spent(session, [REPLAY_JUDGE])
+    assert judged.calls == sum(verdict.tries for verdict in verdicts) == 3
+    assert float(judged.cost_usd or 0) == pytest.approx(sum(verdict.cost_usd or 0 for verdict in verdicts))
+    assert float(judged.cost_usd or 0) > 0
+    frozen_calls = desk.snapshots.get(comparison.state.snapshot_sha256).calls
+    assert {call.agent for call in frozen_calls} == {"diagnostician"}, "what a comparison costs is not the session's"
+
+
 def test_the_judge_reads_each_report_without_its_maker_and_what_it_fails_on_is_unscored(
-    desk: ComparisonDesk, gate: Gateway, frozen: Frozen
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen, database: Database
 ) -> None:
     def judges(body: dict[str, Any]) -> stand_in.Behaviour:
         if "Generalized Anxiety" in body["messages"][-1]["content"]:
@@ -318,6 +339,7 @@ def test_the_judge_reads_each_report_without_its_maker_and_what_it_fails_on_is_u
     script(gate)
     gate.script(*[stand_in.refusal()] * 2, model="openai/gpt-4o")
     comparison = desk.comparison(made(desk, frozen.by_model, SECOND, "openai/gpt-4o"))
+    assert_accounted_for(desk, comparison, database)
     driver, second, failed = (column.judgement for column in comparison.columns)
     assert driver is not None
     assert driver.verdict is not None
