@@ -24,6 +24,7 @@ from cli import app
 from cli import comparisons as commands
 from errors import CrosscutError, InputError, SealError, SettingsError
 from graph.runtime import InterviewRuntime
+from instruments.tools import DiagnosticMode
 from settings import Settings
 from storage.ballots import Ballots
 from storage.crypto import Vault
@@ -41,6 +42,8 @@ from workers.celery_app import COMPARE
 DRIVER, SECOND, THIRD = "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"
 MODELS = (DRIVER, SECOND, THIRD)
 MDD, GAD, INSOMNIA = "Major Depressive Disorder", "Generalized Anxiety Disorder", "Insomnia Disorder"
+ANGER = 3
+CATEGORY = "Depressive Disorders"
 QUOTE = "I couldn't get interested in the things I normally like"
 CITATION = "[A Handbook, p. 12, Depressive Disorders > Major Depressive Disorder > Diagnostic Criteria]"
 ORIGINAL = "as the first heliotrope report had it"
@@ -49,7 +52,7 @@ ORIGINAL = "as the first heliotrope report had it"
 
 def answer(*named: tuple[str, float], summary: str = "What was said was weighed.") -> dict[str, Any]:
     """What a model says: these names with these confidences."""
-    items = {MDD: ["L1-01"], GAD: ["L1-06"], INSOMNIA: ["L1-14"]}
+    items = {MDD: ["L1-01"], CATEGORY: ["L1-01"], GAD: ["L1-06"], INSOMNIA: ["L1-14"]}
     impressions = [
         {
             "name": name,
@@ -264,6 +267,69 @@ def test_who_fails_says_so_in_its_own_column_and_nobody_stands_in(
     assert (comparison.agreements, comparison.diffs) == ((), ()), "one answer agrees with nobody"
     assert all(sum(cell is not None for cell in row.cells) == 1 for row in comparison.impressions)
     desk.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "allowed", "refused"),
+    [
+        ("categorical", answer((CATEGORY, 0.6)), "in mode categorical each name must be one of"),
+        ("screening", answer(), "in mode screening diagnoses must be an empty list"),
+    ],
+)
+def test_a_replay_keeps_to_the_mode_of_the_report(
+    desk: ComparisonDesk,
+    gate: Gateway,
+    frozen: Frozen,
+    runtime: InterviewRuntime,
+    mode: DiagnosticMode,
+    allowed: dict[str, Any],
+    refused: str,
+) -> None:
+    runtime.reports.write(frozen.session, mode)
+    sha256 = desk.snapshots.freeze(frozen.session)
+    gate.script(stand_in.json_reply(allowed), model=SECOND)
+    gate.script(*[stand_in.json_reply(ANSWERS[THIRD])] * 2, model=THIRD)
+    comparison = desk.comparison(made(desk, sha256, SECOND, THIRD))
+    original = desk.snapshots.get(sha256)
+    rules, kept, out = comparison.columns
+    assert original.mode == mode
+    assert (rules.diagnosis, rules.sections) == (original.diagnosis, original.sections), "the mode's own answer"
+    assert names(kept) == [one["name"] for one in allowed["diagnoses"]]
+    assert (out.diagnosis, out.tries) == (None, 2)
+    assert refused in (out.error or ""), "a disorder's name is no answer in this mode"
+    for request in replays(gate):
+        assert MDD not in request.message("user"), "what the mode does not name is not shown to a model either"
+        assert (CRITERION in request.message("user")) == (mode == "categorical")
+    (pair,) = comparison.agreements
+    named = len(allowed["diagnoses"])
+    assert (pair.shared, {one.jaccard is None for one in pair.overlaps}) == (named, {not named})
+
+
+def test_a_replay_sees_the_corrected_scores_of_its_revision_and_an_earlier_one_does_not(
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen, runtime: InterviewRuntime
+) -> None:
+    reason = "The cerulean thermos was thrown on most days."
+    report = runtime.reports.correct(frozen.session, ANGER, 4, reason, "Dr A")
+    assert report is not None
+    (correction,) = report.corrections
+    sha256 = desk.snapshots.freeze(frozen.session)
+    script(gate)
+    rules, second = desk.columns(made(desk, sha256, SECOND))
+    original = desk.snapshots.get(sha256)
+    assert (rules.diagnosis, rules.sections) == (original.diagnosis, original.sections)
+    script(gate)
+    before = desk.columns(made(desk, frozen.by_rules, SECOND))
+    sent, sent_before = (request.message("user") for request in replays(gate))
+    assert "): score 4, ambiguity 1\n" in sent.split("L1-03 (", 1)[1]
+    assert "Anger: highest item 4, threshold 2 reached" in sent
+    assert f": score {correction.original}, ambiguity" in sent_before.split("L1-03 (", 1)[1].split("\n", 1)[0]
+    assert f"Anger: highest item {correction.original}, threshold 2" in sent_before
+    told = f"(corrected by the therapist; scored {correction.original})"
+    assert told in rules.markdown
+    assert told in second.markdown
+    assert not [column for column in before if told in column.markdown]
+    for request in gate.requests:
+        assert reason.encode() not in request.raw, "why it was corrected is the therapist's own"
 
 
 def test_rules_alone_need_no_key_and_models_without_one_are_refused(
