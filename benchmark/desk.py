@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from agents.contract import AgentResult
 from benchmark.card import Card, card_of, core_of
-from benchmark.judge import Judge, Judgement, judge_of
+from benchmark.judge import JUDGE, Judge, Judgement, judge_of
 from benchmark.metrics import VERSION, Metric, deterministic
 from benchmark.metrics.bertscore import Scorer, bertscore, scorer
 from benchmark.snapshot import Snapshot, SnapshotDesk
@@ -101,7 +101,7 @@ class BenchmarkDesk:
         judgement, made = self.judge.of(snapshot)
         if made is None:
             raise InputError("the judge has no key any more, so it was not run.")
-        self.record_calls(snapshot.session_id, snapshot.lines[-1].turn, "judge", made)
+        self.record_calls(snapshot.session_id, snapshot.lines[-1].turn, JUDGE, made)
         return judgement.to_json_dict()
 
     def _alike(self, snapshot: Snapshot) -> dict[str, Any]:

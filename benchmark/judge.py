@@ -25,6 +25,8 @@ from settings import Settings
 
 JUDGE_MODEL = "openai/gpt-4.1"
 """Locked: figures of two judges are not to be compared. Its temperature is 0."""
+JUDGE = "judge"
+"""The agent under which its calls are accounted for."""
 NOT_RUN = "judge not run: GATEWAY_API_KEY is not set"
 Criterion = Literal["coverage", "relevance", "flow", "justification", "empathy"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
@@ -129,7 +131,7 @@ def judge_of(settings: Settings) -> Judge:
     engine: LLMEngine[ToJudge, Verdict | None] = LLMEngine(
         client, prompt, _variables, JsonOutput(Verdict), checks=(_briefly_noted,)
     )
-    return Judge(Agent("judge", _nobody, engine, Budget.of(settings)), prompt)
+    return Judge(Agent(JUDGE, _nobody, engine, Budget.of(settings)), prompt)
 
 
 def judge_metrics(judgement: Judgement) -> tuple[Metric, ...]:

@@ -23,7 +23,7 @@ from storage.model_calls import ModelCall, ModelCalls
 from storage.sessions import Session, Sessions
 from storage.turns import Turn, Turns
 
-_INTERVIEW_AGENTS = ("interviewer", "scorer", "risk")
+INTERVIEW_AGENTS = ("interviewer", "scorer", "risk")
 
 
 class FrozenLine(Wire):
@@ -123,7 +123,7 @@ class BasisDesk:
         )
 
     def _interview_calls(self, session_id: str) -> list[FrozenCall]:
-        return [_frozen_call(call) for call in self._calls.of_session(session_id, _INTERVIEW_AGENTS)]
+        return [_frozen_call(call) for call in self._calls.of_session(session_id, INTERVIEW_AGENTS)]
 
     def _checked(self, session: Session, turns: Sequence[Turn]) -> set[int]:
         """Turns that a fork has of its parent were checked there."""

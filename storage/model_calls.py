@@ -40,9 +40,15 @@ class ModelCalls:
         self._db = database
 
     def add(self, calls: list[ModelCall]) -> None:
+        """Enter calls of one session; of one that was deleted meanwhile nothing is kept, not even what it cost."""
         if not calls:
             return
         with self._db.transaction() as connection:
+            held = connection.execute(
+                "SELECT FROM sessions WHERE id = %s FOR KEY SHARE", (calls[0].session_id,)
+            ).fetchone()
+            if held is None:
+                return
             connection.cursor().executemany(
                 f"INSERT INTO model_calls VALUES ({', '.join(['%s'] * 12)}, now())",  # noqa: S608
                 [astuple(call) for call in calls],
@@ -60,16 +66,17 @@ class ModelCalls:
         )  # fmt: skip
         return [ModelCall(**row) for row in rows]
 
-    def spent(self, session_id: str) -> Spent:
+    def spent(self, session_id: str, agents: Collection[str] | None = None) -> Spent:
+        """What all calls of a session took, or those of these agents."""
         row = self._db.one(
             """
             SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0)::int AS prompt_tokens,
                    coalesce(sum(completion_tokens), 0)::int AS completion_tokens,
                    CASE WHEN count(cost_usd) = count(*) THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
                    coalesce(sum(seconds), 0) AS seconds
-            FROM model_calls WHERE session_id = %s
+            FROM model_calls WHERE session_id = %s AND (%s::text[] IS NULL OR agent = ANY(%s))
             """,
-            session_id,
-        )
+            session_id, agents and list(agents), agents and list(agents),
+        )  # fmt: skip
         assert row is not None  # noqa: S101  # an aggregate always has a row
         return Spent(**row)

@@ -18,12 +18,12 @@ from settings import Settings
 from storage.embedded import services
 
 
-def wait_until(predicate: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(predicate: Callable[[], bool], seconds: float = 20.0, *, every: float = 0.01) -> None:
     """Poll until the predicate holds; fail when it does not in time."""
     deadline = monotonic() + seconds
     while not predicate():
         assert monotonic() < deadline, f"still false after {seconds} s"
-        sleep(0.01)
+        sleep(every)
 
 
 @contextmanager

@@ -30,8 +30,12 @@ from workers.celery_app import celery, configure
 from workers.runs import open_desk
 
 PATIENCE = 900.0
-FEW = ("letters-written", "no-way-out", "old-score", "orders", "steady-nurse", "grey-mornings")
-"""Four of them are stopped early, so that many cells are little work."""
+SECONDS = 0.5
+"""Between two looks at how far it is."""
+ROLES = ["scorer", "diagnostician"]
+PERSONAS = tuple(load_personas())[:24]
+REPEATS = 3
+TOTAL = 24 * 2 * REPEATS
 
 
 @pytest.fixture
@@ -59,9 +63,13 @@ def kill_broker_with_all_its_messages(settings: Settings) -> None:
     assert ensure_running(settings) == ["Valkey"]
 
 
-def hold_with_kills(own: Settings, gate: Gateway, folder: Path, personas: tuple[str, ...], repeats: int) -> None:
+@pytest.mark.timeout(4 * PATIENCE)
+def test_144_cells_whose_worker_and_broker_are_killed_are_each_in_the_results_once(
+    own: Settings, gate: Gateway, tmp_path: Path
+) -> None:
     gate.default = answering()
-    spec = parse_spec({"name": "kills", "personas": personas, "models": [GOOD, CARELESS], "repeats": repeats})
+    models = [{"model": model, "roles": ROLES} for model in (GOOD, CARELESS)]
+    spec = parse_spec({"name": "kills", "personas": PERSONAS, "models": models, "repeats": REPEATS})
     vault = load_vault(own)
     with services(own) as running:
         url = running.database_url
@@ -70,45 +78,34 @@ def hold_with_kills(own: Settings, gate: Gateway, folder: Path, personas: tuple[
         with connected(own, url, vault) as (database, runtime):
             desk = open_desk(own, database, runtime)
             run_id = desk.start(spec)
-            total = desk.status(run_id).total
-            with workers(own, url, gate, folder / "first", jobs=2) as first:
-                wait_until(lambda: desk.status(run_id).done >= total // 4, PATIENCE)
+            assert desk.status(run_id).total == TOTAL
+            with workers(own, url, gate, tmp_path / "first", jobs=2) as first:
+                wait_until(lambda: desk.status(run_id).done >= TOTAL // 4, PATIENCE, every=SECONDS)
                 first.kill()
             assert desk.status(run_id).running >= 1, "it was killed at work"
-            with workers(own, url, gate, folder / "second", jobs=2):
-                wait_until(lambda: desk.status(run_id).done >= total // 2, PATIENCE)
+            with workers(own, url, gate, tmp_path / "second", jobs=2):
+                wait_until(lambda: desk.status(run_id).done >= TOTAL // 2, PATIENCE, every=SECONDS)
                 kill_broker_with_all_its_messages(own)
-                wait_until(lambda: desk.status(run_id).is_over, PATIENCE)
+                wait_until(lambda: desk.status(run_id).is_over, PATIENCE, every=SECONDS)
             celery.close()
-            assert_each_cell_once(desk, run_id, total, database)
+            assert_each_cell_once(desk, run_id, database)
 
 
-def assert_each_cell_once(desk: RunDesk, run_id: str, total: int, database: Database) -> None:
+def assert_each_cell_once(desk: RunDesk, run_id: str, database: Database) -> None:
     cells = list(desk.cells(run_id))
-    assert desk.status(run_id).done == len(cells) == len({cell.key for cell in cells}) == total
-    assert Counter(cell.key.model for cell in cells) == {GOOD: total // 2, CARELESS: total // 2}
+    assert desk.status(run_id).done == len(cells) == len({cell.key for cell in cells}) == TOTAL
+    labels = [entry.label for entry in desk.spec(run_id).models]
+    assert Counter(cell.key.model for cell in cells) == dict.fromkeys(labels, TOTAL // 2)
+    assert set(Counter((cell.key.patient, cell.key.model) for cell in cells).values()) == {REPEATS}
     made = [CellFigures.model_validate(cell.figures) for cell in cells]
     stops = {name for name, one in load_personas().items() if one.outcome is SessionStatus.TERMINATED}
     assert {one.outcome for cell, one in zip(cells, made, strict=True) if cell.key.patient in stops} == {"stopped"}
     assert all(len(one.items) == 23 for one in made if one.outcome == "completed")
     assert max(cell.tries for cell in cells) >= 2, "what the killed worker held was taken up again"
     found = desk.aggregate(run_id)
-    assert [group.outcomes.completed + group.outcomes.stopped for group in found.groups] == [total // 2] * 2
+    assert [group.outcomes.completed + group.outcomes.stopped for group in found.groups] == [TOTAL // 2] * 2
     assert database.one("SELECT aggregate FROM runs WHERE aggregate IS NOT NULL") is not None, "a worker made it"
     good, careless = (group.estimates["item_exact"] for group in found.groups)
     assert good is not None
     assert careless is not None
     assert good.value > careless.value
-
-
-@pytest.mark.timeout(2 * PATIENCE)
-def test_a_run_whose_worker_and_broker_are_killed_has_every_cell_exactly_once(
-    own: Settings, gate: Gateway, tmp_path: Path
-) -> None:
-    hold_with_kills(own, gate, tmp_path, FEW, repeats=2)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(4 * PATIENCE)
-def test_the_same_with_24_personas_two_models_and_three_repeats(own: Settings, gate: Gateway, tmp_path: Path) -> None:
-    hold_with_kills(own, gate, tmp_path, tuple(load_personas())[:24], repeats=3)

@@ -14,20 +14,23 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agents.report.tags import found_in
-from benchmark.comparison import Column, ComparisonDesk, as_json, as_markdown, open_desk
+from benchmark.comparison import Column, Comparison, ComparisonDesk, as_json, as_markdown, open_desk
 from benchmark.comparison.blind import drawn
-from benchmark.comparison.replay import Case
+from benchmark.comparison.desk import REPLAY_JUDGE
+from benchmark.comparison.replay import REPLAY, Case
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from benchmark.snapshot import SnapshotDesk
 from cli import app
 from cli import comparisons as commands
 from errors import CrosscutError, InputError, SealError, SettingsError
 from graph.runtime import InterviewRuntime
+from instruments.tools import DiagnosticMode
 from settings import Settings
 from storage.ballots import Ballots
 from storage.crypto import Vault
 from storage.database import Database
 from storage.embedded import Services
+from storage.model_calls import ModelCalls
 from tests import gateway as stand_in
 from tests.benchmarked import CRITERION, Held, copied, hold, shelved
 from tests.gateway import Gateway, Received, gateway
@@ -39,6 +42,8 @@ from workers.celery_app import COMPARE
 DRIVER, SECOND, THIRD = "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"
 MODELS = (DRIVER, SECOND, THIRD)
 MDD, GAD, INSOMNIA = "Major Depressive Disorder", "Generalized Anxiety Disorder", "Insomnia Disorder"
+ANGER = 3
+CATEGORY = "Depressive Disorders"
 QUOTE = "I couldn't get interested in the things I normally like"
 CITATION = "[A Handbook, p. 12, Depressive Disorders > Major Depressive Disorder > Diagnostic Criteria]"
 ORIGINAL = "as the first heliotrope report had it"
@@ -47,7 +52,7 @@ ORIGINAL = "as the first heliotrope report had it"
 
 def answer(*named: tuple[str, float], summary: str = "What was said was weighed.") -> dict[str, Any]:
     """What a model says: these names with these confidences."""
-    items = {MDD: ["L1-01"], GAD: ["L1-06"], INSOMNIA: ["L1-14"]}
+    items = {MDD: ["L1-01"], CATEGORY: ["L1-01"], GAD: ["L1-06"], INSOMNIA: ["L1-14"]}
     impressions = [
         {
             "name": name,
@@ -264,6 +269,69 @@ def test_who_fails_says_so_in_its_own_column_and_nobody_stands_in(
     desk.close()
 
 
+@pytest.mark.parametrize(
+    ("mode", "allowed", "refused"),
+    [
+        ("categorical", answer((CATEGORY, 0.6)), "in mode categorical each name must be one of"),
+        ("screening", answer(), "in mode screening diagnoses must be an empty list"),
+    ],
+)
+def test_a_replay_keeps_to_the_mode_of_the_report(
+    desk: ComparisonDesk,
+    gate: Gateway,
+    frozen: Frozen,
+    runtime: InterviewRuntime,
+    mode: DiagnosticMode,
+    allowed: dict[str, Any],
+    refused: str,
+) -> None:
+    runtime.reports.write(frozen.session, mode)
+    sha256 = desk.snapshots.freeze(frozen.session)
+    gate.script(stand_in.json_reply(allowed), model=SECOND)
+    gate.script(*[stand_in.json_reply(ANSWERS[THIRD])] * 2, model=THIRD)
+    comparison = desk.comparison(made(desk, sha256, SECOND, THIRD))
+    original = desk.snapshots.get(sha256)
+    rules, kept, out = comparison.columns
+    assert original.mode == mode
+    assert (rules.diagnosis, rules.sections) == (original.diagnosis, original.sections), "the mode's own answer"
+    assert names(kept) == [one["name"] for one in allowed["diagnoses"]]
+    assert (out.diagnosis, out.tries) == (None, 2)
+    assert refused in (out.error or ""), "a disorder's name is no answer in this mode"
+    for request in replays(gate):
+        assert MDD not in request.message("user"), "what the mode does not name is not shown to a model either"
+        assert (CRITERION in request.message("user")) == (mode == "categorical")
+    (pair,) = comparison.agreements
+    named = len(allowed["diagnoses"])
+    assert (pair.shared, {one.jaccard is None for one in pair.overlaps}) == (named, {not named})
+
+
+def test_a_replay_sees_the_corrected_scores_of_its_revision_and_an_earlier_one_does_not(
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen, runtime: InterviewRuntime
+) -> None:
+    reason = "The cerulean thermos was thrown on most days."
+    report = runtime.reports.correct(frozen.session, ANGER, 4, reason, "Dr A")
+    assert report is not None
+    (correction,) = report.corrections
+    sha256 = desk.snapshots.freeze(frozen.session)
+    script(gate)
+    rules, second = desk.columns(made(desk, sha256, SECOND))
+    original = desk.snapshots.get(sha256)
+    assert (rules.diagnosis, rules.sections) == (original.diagnosis, original.sections)
+    script(gate)
+    before = desk.columns(made(desk, frozen.by_rules, SECOND))
+    sent, sent_before = (request.message("user") for request in replays(gate))
+    assert "): score 4, ambiguity 1\n" in sent.split("L1-03 (", 1)[1]
+    assert "Anger: highest item 4, threshold 2 reached" in sent
+    assert f": score {correction.original}, ambiguity" in sent_before.split("L1-03 (", 1)[1].split("\n", 1)[0]
+    assert f"Anger: highest item {correction.original}, threshold 2" in sent_before
+    told = f"(corrected by the therapist; scored {correction.original})"
+    assert told in rules.markdown
+    assert told in second.markdown
+    assert not [column for column in before if told in column.markdown]
+    for request in gate.requests:
+        assert reason.encode() not in request.raw, "why it was corrected is the therapist's own"
+
+
 def test_rules_alone_need_no_key_and_models_without_one_are_refused(
     settings: Settings, database: Database, runtime: InterviewRuntime, frozen: Frozen
 ) -> None:
@@ -306,8 +374,27 @@ def test_what_a_killed_worker_had_kept_is_not_asked_for_again(
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 3}
 
 
+def assert_accounted_for(desk: ComparisonDesk, comparison: Comparison, database: Database) -> None:
+    """Every try of a replay and of its judge is a row, and a column's figures are the sum of its rows."""
+    session, calls = comparison.state.session_id, ModelCalls(database)
+    rows = calls.of_session(session, [REPLAY])
+    for column in comparison.columns:
+        own = [row for row in rows if row.model == column.model]
+        assert len(own) == column.tries >= 1
+        assert {row.prompt_sha256 for row in own} == {column.prompt_sha256}
+        known = [row.cost_usd for row in own if row.cost_usd is not None]
+        assert column.cost_usd == (pytest.approx(sum(known)) if len(known) == len(own) else None)
+    verdicts = [column.judgement for column in comparison.columns if column.judgement]
+    judged = calls.spent(session, [REPLAY_JUDGE])
+    assert judged.calls == sum(verdict.tries for verdict in verdicts) == 3
+    assert float(judged.cost_usd or 0) == pytest.approx(sum(verdict.cost_usd or 0 for verdict in verdicts))
+    assert float(judged.cost_usd or 0) > 0
+    frozen_calls = desk.snapshots.get(comparison.state.snapshot_sha256).calls
+    assert {call.agent for call in frozen_calls} == {"diagnostician"}, "what a comparison costs is not the session's"
+
+
 def test_the_judge_reads_each_report_without_its_maker_and_what_it_fails_on_is_unscored(
-    desk: ComparisonDesk, gate: Gateway, frozen: Frozen
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen, database: Database
 ) -> None:
     def judges(body: dict[str, Any]) -> stand_in.Behaviour:
         if "Generalized Anxiety" in body["messages"][-1]["content"]:
@@ -318,6 +405,7 @@ def test_the_judge_reads_each_report_without_its_maker_and_what_it_fails_on_is_u
     script(gate)
     gate.script(*[stand_in.refusal()] * 2, model="openai/gpt-4o")
     comparison = desk.comparison(made(desk, frozen.by_model, SECOND, "openai/gpt-4o"))
+    assert_accounted_for(desk, comparison, database)
     driver, second, failed = (column.judgement for column in comparison.columns)
     assert driver is not None
     assert driver.verdict is not None

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from agents.models import cost_usd
+from benchmark.judge import JUDGE_MODEL
 from benchmark.runs.cells import MOST_TRIES, CellRunner
 from benchmark.runs.desk import RunDesk
 from benchmark.runs.figures import OTHER, CellFigures
@@ -92,6 +94,10 @@ def test_models_are_measured_and_one_that_gives_nothing_has_failed(bench: Bench,
     )
     assert good.spent.calls == sum(r.body["model"] == GOOD for r in gate.requests), "the judge is not its cost"
     assert good.judge is not None
+    paid = good.judge.spent
+    assert paid is not None
+    assert (paid.calls, paid.prompt_tokens > 1000, paid.completion_tokens > 0) == (1, True, True)
+    assert paid.cost_usd == pytest.approx(cost_usd(JUDGE_MODEL, paid.prompt_tokens, paid.completion_tokens))
     assert good.judge.scores == dict.fromkeys(("coverage", "relevance", "flow", "justification", "empathy"), 4)
     assert (cells[BROKEN].status, cells[BROKEN].figures) == ("failed", None)
     assert cells[BROKEN].error == "the model gave nothing usable as diagnostician, interviewer, scorer (gateway)"
@@ -99,6 +105,8 @@ def test_models_are_measured_and_one_that_gives_nothing_has_failed(bench: Bench,
     assert bench.sessions() == 0, "nothing is kept that was not asked for"
     found = bench.desk.aggregate(run_id)
     assert [group.outcomes.failed for group in found.groups] == [0, 0, 1]
+    assert (found.groups[0].total_cost_usd, found.groups[2].judge_cost_usd) == (None, None), "unknown, and none judged"
+    assert found.groups[0].judge_cost_usd == pytest.approx(paid.cost_usd, abs=1e-4), "told apart from the model's"
 
 
 def test_a_stop_is_an_outcome_and_a_kept_session_can_be_looked_at(bench: Bench) -> None:

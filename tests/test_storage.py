@@ -17,6 +17,7 @@ from storage import migrate
 from storage.audit import Audit, text_mac
 from storage.crypto import Vault, key_path, load_vault, new_key
 from storage.database import Database
+from storage.deletion import delete_session
 from storage.jobs import Jobs
 from storage.model_calls import ModelCall, ModelCalls
 from storage.sessions import Progress, Sessions
@@ -223,6 +224,13 @@ def test_costs_add_up_and_an_unknown_price_is_not_counted_as_nothing(database: D
     assert float(spent.cost_usd or 0) == pytest.approx(0.004)
     calls.add([ModelCall(session, 2, "scorer", 1, "some/model", "1", "ab", "timeout", None, None, None, 1.0)])
     assert calls.spent(session).cost_usd is None
+    judged = ModelCall(session, 2, "judge", 1, "openai/gpt-4.1", "1", "ab", "ok", 100, 20, 0.002, 0.4)
+    calls.add([judged])
+    assert float(calls.spent(session, ["judge"]).cost_usd or 0) == pytest.approx(0.002)
+    assert calls.spent(session, ["scorer"]).calls == 3
+    delete_session(database, session)
+    calls.add([judged])
+    assert calls.spent(session).calls == 0, "nothing is kept of a session that was deleted while a model was asked"
 
 
 def test_a_pool_survives_the_death_of_its_connections(database: Database) -> None:

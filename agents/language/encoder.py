@@ -6,7 +6,7 @@ it, made by `python -m tools.train`.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 
 import numpy as np
@@ -16,12 +16,14 @@ from minilm import wordpieces
 
 LONGEST = 160
 """Pieces: what the encoders were trained on."""
+_REMEMBERED = 4096
 
 
 class Encoder:
     def __init__(self, package: str, file: str = "reader.onnx") -> None:
         self._package = package
         self._file = file
+        self._remembered = lru_cache(_REMEMBERED)(self._read)
 
     @cached_property
     def _session(self) -> onnxruntime.InferenceSession:
@@ -31,8 +33,11 @@ class Encoder:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def read(self, about: str, text: str) -> list[float]:
-        """What the encoder makes of a text, as answer to what it is about."""
+        """What the encoder makes of a text, as answer to what it is about. Asked again, it need not read again."""
+        return list(self._remembered(about, text))
+
+    def _read(self, about: str, text: str) -> tuple[float, ...]:
         encoded = wordpieces.encode(about, text)
         vectors = wordpieces.vectors(encoded.ids[:LONGEST], encoded.type_ids[:LONGEST])[np.newaxis]
         (outputs,) = self._session.run(None, {"vectors": vectors})
-        return [float(value) for value in outputs[0]]
+        return tuple(float(value) for value in outputs[0])

@@ -36,6 +36,8 @@ from storage.jobs import Job, Jobs
 
 MOST_MODELS = 2
 """Beside the driver."""
+REPLAY_JUDGE = "replay-judge"
+"""Its calls are accounted for apart from those of the report card's judge."""
 GONE = "the session was stopped or deleted while it was compared: nothing was kept."
 
 
@@ -126,7 +128,9 @@ class ComparisonDesk(BallotDesk):
     def _judged(self, run: ComparisonRun, case: Case, diagnosis: Diagnosis) -> Judgement:
         """The judge is a model like those that it judges, so it is not told whose report it reads."""
         report = BlindOutput(sections=blinded(case, diagnosis, run.models)).markdown
-        judgement, _ = self.judge().judge(ToJudge(case.lines, report))
+        judgement, made = self.judge().judge(ToJudge(case.lines, report))
+        if made is not None:
+            self.replayer.record_calls(case.session_id, case.last_turn, REPLAY_JUDGE, made)
         return judgement
 
     def _keep(self, run: ComparisonRun, column: Column) -> bool:
@@ -154,7 +158,7 @@ def open_desk(
         ballots=Ballots(database),
         snapshots=SnapshotDesk(database, runtime),
         jobs=Jobs(database),
-        replayer=Replayer.of(settings),
+        replayer=Replayer.of(settings, runtime.reports.record_calls),
         judge=cache(lambda: judge_of(settings)),
         wake=wake,
     )

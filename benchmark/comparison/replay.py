@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from agents.contract import AgentResult, Budget
 from agents.diagnostician import diagnose_by_rules, diagnostician
@@ -14,12 +15,14 @@ from agents.prompts import Prompt, PromptLibrary
 from agents.report import ReportInput, sections
 from benchmark.comparison.types import Column, Trouble
 from benchmark.snapshot import FrozenLine, Snapshot
-from errors import CrosscutError
+from errors import CrosscutError, StorageError
 from instruments.profile import PatientProfile, SessionStatus
 from instruments.tools import Diagnose, Diagnosis, ReportSection
 from settings import RULES, Settings
 
 log = logging.getLogger("crosscut.comparison")
+REPLAY = "replay"
+"""The agent under which a replay's calls are accounted for, apart from the session's own diagnostician."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,14 @@ class Case:
     """Who worded the questions and scored the answers."""
     originals: Mapping[str, int] = field(default_factory=dict)
     """What was scored where a therapist corrected it."""
+
+    @property
+    def session_id(self) -> str:
+        return self.profile.session_meta.session_id
+
+    @property
+    def last_turn(self) -> int:
+        return self.lines[-1].turn
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Case:
@@ -61,14 +72,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Replayer:
+    """`record_calls` accounts for every call, whatever becomes of its answer."""
+
     models: ModelFactory
     budget: Budget
     prompt: Prompt
+    record_calls: Callable[[str, int, str, AgentResult[Any]], None]
 
     @classmethod
-    def of(cls, settings: Settings) -> Replayer:
+    def of(cls, settings: Settings, record_calls: Callable[[str, int, str, AgentResult[Any]], None]) -> Replayer:
         prompt = PromptLibrary(settings.crosscut_prompts).get("diagnostician")
-        return cls(ModelFactory(settings), Budget.of(settings), prompt)
+        return cls(ModelFactory(settings), Budget.of(settings), prompt, record_calls)
 
     def prompt_version(self, model: str) -> str:
         """Empty for the rules, which have no prompt."""
@@ -79,10 +93,12 @@ class Replayer:
         return column.prompt_sha256 in (None, self.prompt.sha256)
 
     def column(self, case: Case, model: str, *, is_driver: bool = False) -> Column:
-        """Never an error of its own: what goes wrong with one model is told in its column, and nobody stands in."""
+        """What goes wrong with one model is told in its column, and nobody stands in; only storage may fail."""
         began = time.monotonic()
         try:
             return _by_rules(case, is_driver, began) if model == RULES else self._by_model(case, model, is_driver)
+        except StorageError:
+            raise
         except Exception as error:
             log.warning("a replay failed: %s", type(error).__name__)
             told = str(error) if isinstance(error, CrosscutError) else f"the replay failed ({type(error).__name__})"
@@ -98,6 +114,7 @@ class Replayer:
     def _by_model(self, case: Case, model: str, is_driver: bool) -> Column:
         agent = diagnostician(self.models.named(model), self.budget, self.prompt)
         made = agent.ask_model(case.call)
+        self.record_calls(case.session_id, case.last_turn, REPLAY, made)
         diagnosis = made.output
         return Column(
             model=model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.metadata import version
 
 import numpy as np
@@ -34,7 +35,7 @@ def interviewer_words(snapshot: Snapshot) -> str:
 
 def coherence(snapshot: Snapshot) -> tuple[Metric, Metric]:
     """A proxy: vectors of a small model, not a judgement."""
-    vectors = network.embed([network.pieces_of(line.text) for line in spoken(snapshot)])
+    vectors = np.stack([_vector(line.text) for line in spoken(snapshot)])
     adjacent = np.sum(vectors[:-1] * vectors[1:], axis=1)
     to_whole = vectors @ _whole(vectors)
     metadata = {"model": MiniLmEmbedder.model, "turns": len(vectors)}
@@ -56,6 +57,13 @@ def coherence(snapshot: Snapshot) -> tuple[Metric, Metric]:
             metadata=metadata,
         ),
     )
+
+
+@lru_cache(4096)
+def _vector(text: str) -> Floats:
+    """Questions come again in every interview; alone or among others, a text has the same vector."""
+    found: Floats = network.embed([network.pieces_of(text)])[0]
+    return found
 
 
 def _whole(vectors: Floats) -> Floats:

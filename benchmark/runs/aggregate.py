@@ -81,6 +81,8 @@ class Group(_Table):
     roles: tuple[RoleRow, ...] = ()
     failures: dict[str, int] = {}
     total_cost_usd: float | None = None
+    judge_cost_usd: float | None = None
+    """What the judge took for this group, which is not the model's cost; None without a judge too."""
 
 
 class Pair(_Table):
@@ -142,6 +144,7 @@ def _group(model: str, mode: str, cells: Sequence[_Entered], seed: int) -> Group
     estimates[KAPPA] = _kappa(done, seed)
     estimates[MACRO_F1] = _macro_f1(classes, done, seed)
     costs = [figures.spent.cost_usd for _, figures in done]
+    judged = [f.judge.spent.cost_usd for _, f in done if f.judge and f.judge.spent]
     return Group(
         model=model,
         mode=mode,
@@ -159,8 +162,14 @@ def _group(model: str, mode: str, cells: Sequence[_Entered], seed: int) -> Group
         violations=_summed(outcomes.violations(figures) for _, figures in done),
         roles=tuple(_roles([figures for _, figures in done])),
         failures=dict(sorted(Counter(one.cell.error or "" for one in cells if one.cell.status == "failed").items())),
-        total_cost_usd=None if None in costs else statistics.rounded(sum(cost or 0.0 for cost in costs)),
+        total_cost_usd=_sum(costs),
+        judge_cost_usd=_sum(judged) if judged else None,
     )
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """One unknown cost makes the sum unknown."""
+    return None if None in costs else statistics.rounded(sum(cost or 0.0 for cost in costs))
 
 
 Done = Sequence[tuple[str, CellFigures]]

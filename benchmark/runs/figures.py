@@ -57,9 +57,11 @@ class SpentFigures(_Figures):
 
 
 class JudgeFigures(_Figures):
-    """`scores` is None where the verdict could not be used: unscored, which is not a zero."""
+    """`scores` is None where the verdict could not be used: unscored, which is not a zero. `spent` is None where the
+    judge was not run."""
 
     scores: dict[str, int] | None = None
+    spent: SpentFigures | None = None
 
 
 class CellFigures(_Figures):

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from benchmark.judge import CRITERIA, Judge
+from benchmark.judge import CRITERIA, JUDGE, Judge
 from benchmark.metrics import deterministic
 from benchmark.runs.figures import (
     CellFigures,
@@ -21,11 +21,15 @@ from benchmark.runs.figures import (
 from benchmark.runs.patients import Patient
 from benchmark.runs.spec import ModelEntry
 from benchmark.snapshot import Snapshot, SnapshotDesk
+from graph.basis import INTERVIEW_AGENTS
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.profile import SessionStatus
 from storage.database import Database
 from storage.model_calls import ModelCalls
+
+INTERVIEW = (*INTERVIEW_AGENTS, "diagnostician")
+"""Whose calls a cell's model is charged with."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def measured(held: Held, runtime: InterviewRuntime, database: Database, judge: J
         metrics={metric.name: metric.value for metric in deterministic(snapshot, gold)},
         roles={**role_figures(view, held.entry), **_diagnostician(snapshot, held.entry)},
         spent=spent,
-        judge=_judged(judge, snapshot) if judge else None,
+        judge=_judged(judge, snapshot, runtime, database) if judge else None,
         snapshot=sha256,
     )
 
@@ -80,16 +84,18 @@ def _diagnostician(snapshot: Snapshot, entry: ModelEntry) -> dict[str, RoleFigur
     return {"diagnostician": RoleFigure(asked=1, by_rules=by_rules, failures=dict(sorted(failures.items())))}
 
 
-def _judged(judge: Judge, snapshot: Snapshot) -> JudgeFigures:
+def _judged(judge: Judge, snapshot: Snapshot, runtime: InterviewRuntime, database: Database) -> JudgeFigures:
     """Scores without the notes, which may quote the patient. What the judge costs is not the model's cost."""
-    judgement, _ = judge.of(snapshot)
-    if judgement.verdict is None:
+    judgement, made = judge.of(snapshot)
+    if made is None:
         return JudgeFigures()
-    return JudgeFigures(scores={name: getattr(judgement.verdict, name).score for name in CRITERIA})
+    runtime.reports.record_calls(snapshot.session_id, snapshot.lines[-1].turn, JUDGE, made)
+    scores = {name: getattr(judgement.verdict, name).score for name in CRITERIA} if judgement.verdict else None
+    return JudgeFigures(scores=scores, spent=_spent(database, snapshot.session_id, made.seconds, (JUDGE,)))
 
 
-def _spent(database: Database, session_id: str, seconds: float) -> SpentFigures:
-    spent = ModelCalls(database).spent(session_id)
+def _spent(database: Database, session_id: str, seconds: float, agents: tuple[str, ...] = INTERVIEW) -> SpentFigures:
+    spent = ModelCalls(database).spent(session_id, agents)
     return SpentFigures(
         seconds=round(seconds, 3),
         calls=spent.calls,

@@ -38,8 +38,8 @@ def outcome_rows(made: Aggregate) -> Rows:
     rows: Rows = []
     for group in made.groups:
         counts = group.outcomes.model_dump()
-        rows = rows or [["model", "mode", *counts, "total_cost_usd"]]
-        rows.append([group.model, group.mode, *counts.values(), group.total_cost_usd])
+        rows = rows or [["model", "mode", *counts, "total_cost_usd", "judge_cost_usd"]]
+        rows.append([group.model, group.mode, *counts.values(), group.total_cost_usd, group.judge_cost_usd])
     return rows
 
 

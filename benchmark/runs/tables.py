@@ -108,8 +108,14 @@ def _estimate_rows(groups: Sequence[Group]) -> Rows:
         rows.append([f"Judge: {criterion} (1–5) ↑", *said])
     if any(group.outcomes.unscored for group in groups):
         rows.append(["Judge: unscored (interviews)", *(str(group.outcomes.unscored) for group in groups)])
+    if any(group.judge_cost_usd is not None for group in groups):
+        rows.append(["Judge: cost of all verdicts (USD)", *(_dollars(group.judge_cost_usd) for group in groups)])
     rows.append(["Interviews / patients measured", *(_counted(group) for group in groups)])
     return rows
+
+
+def _dollars(cost: float | None) -> str:
+    return "unknown" if cost is None else f"{cost:.4f}"
 
 
 def _counted(group: Group) -> str:
