@@ -11,6 +11,7 @@ from graph.trial import Tried, try_model
 from settings import RULES, Settings
 from ui.bench import settings
 from ui.guard import guarded
+from ui.identity import me
 from ui.markdown import plain
 from workers.health import Check, all_checks
 from workers.notify import channels_of, notice_settings
@@ -30,10 +31,20 @@ def show() -> None:
     st.title("Settings and health", anchor=False)
     st.caption("Settings are read from the environment and .env at start; .env.example explains each of them.")
     ours = settings()
+    _show_who()
     _show_models(ours)
     _show_safety(ours)
     _show_what_leaves(ours)
     _show_health(ours)
+
+
+def _show_who() -> None:
+    """What `crosscut sessions assign` needs to be told; an installation without a login has no need of it."""
+    user = me()
+    if not user.is_local:
+        st.subheader("You", anchor=False)
+        st.write("Your sessions are kept under this name:")
+        st.code(user.owner, language=None, wrap_lines=True)
 
 
 # ---- models ----

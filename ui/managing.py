@@ -12,8 +12,9 @@ from instruments.level1 import level1
 from settings import RULES
 from storage.clients import LONGEST_LABEL, ClientLabels
 from storage.links import PatientLinks
+from storage.ownership import assign
 from storage.sessions import Session
-from ui.access import User, may_delete, may_read
+from ui.access import User, may_delete, may_read, may_take_over
 from ui.bench import live_interviews, settings, workbench
 from ui.guard import guarded
 from ui.identity import me
@@ -45,6 +46,8 @@ def _show(session_id: str) -> None:
         elif not may_delete(user, session):
             st.write(_GONE)
             return
+        if may_take_over(user, session):
+            _offer_ownership(user, session)
         _offer_deletion(session)
 
 
@@ -143,6 +146,19 @@ def _chart(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
         text="Highest:Q", color=alt.condition("datum.Highest > 2", alt.value("white"), alt.value("#222222"))
     )
     return alt.layer(cells, figures)
+
+
+# ---- whose it is ----
+
+
+def _offer_ownership(user: User, session: Session) -> None:
+    st.write(
+        "This session is nobody’s: it was made at the command line, or before there was a login. Take it over to "
+        "read it and to go on with it. `crosscut sessions assign` gives it to somebody else."
+    )
+    if st.button("Take it over", type="primary"):
+        assign(workbench().database, session.id, user.owner)
+        st.rerun()
 
 
 # ---- the end of it ----

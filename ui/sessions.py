@@ -9,7 +9,7 @@ import streamlit as st
 from instruments.level1 import level1
 from storage.clients import ClientLabels
 from storage.notices import Notices
-from storage.sessions import Session
+from storage.sessions import NOBODYS, Session
 from ui import live, managing, starting
 from ui.access import User
 from ui.bench import workbench
@@ -148,5 +148,11 @@ def _show_everybodys(user: User) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             begun = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
             st.markdown(f"{begun} · {_SPOKEN[session.status]}, {_progress(session)}")
-            st.text("yours" if session.owner == user.owner else session.owner or "nobody’s")
+            st.text(_whose(session, user))
             link_to_management(session.id)
+
+
+def _whose(session: Session, user: User) -> str:
+    if session.owner in NOBODYS:
+        return "nobody’s"
+    return "yours" if session.owner == user.owner else str(session.owner)
