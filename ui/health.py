@@ -143,13 +143,14 @@ def _show_health(ours: Settings) -> None:
         if st.session_state.get("checks") is None:
             with st.spinner("Looking …"):
                 st.session_state["checks"] = all_checks(ours)
-        _show_checks(st.session_state["checks"])
+        with st.container(key="checks"):
+            _show_checks(st.session_state["checks"])
 
 
 def _show_checks(checks: list[Check]) -> None:
     broken = [check for check in checks if check.state == "broken"]
     if broken:
-        st.error(f"{len(broken)} of {len(checks)} checks need mending.")
+        st.error(f"{len(broken)} of {len(checks)} checks {'needs' if len(broken) == 1 else 'need'} mending.")
     for check in sorted(checks, key=lambda c: c.state != "broken"):
         fix = f"  \n:small[{plain(check.fix)}]" if check.fix else ""
         st.markdown(f"{_MARKS[check.state]} **{plain(check.name)}** · {plain(check.detail)}{fix}")
