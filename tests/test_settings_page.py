@@ -1,4 +1,4 @@
-"""Settings and health in a real browser: models that answer and one that does not, the locale, what leaves, the doctor."""
+"""Settings and health in a real browser: models that answer or do not, the locale, what leaves, the doctor."""
 
 from __future__ import annotations
 
