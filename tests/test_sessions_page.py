@@ -21,7 +21,10 @@ from tests.support import temporary_home
 from tests.tables import rows_naming
 from tests.workspace import say, therapist
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+WHOLE_INTERVIEW = 300_000
+"""Milliseconds; the very first also waits for what a new installation prepares once."""
 
 DANGER = "I am going to kill myself tonight."
 WORRY = "Several days. I wish I was dead, then it passes."
@@ -112,7 +115,7 @@ def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
     expect(page.get_by_text("Everything runs on this machine, without any outside service.")).to_be_visible()
     expect(page.get_by_test_id("stBaseButton-primary")).to_have_count(1)
     page.get_by_role("button", name="Watch a demo interview").click()
-    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible()
+    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
     expect(page).to_have_url(re.compile(r"\?session=[\w-]+&tab=report$"))
     expect(page.get_by_role("tab", name="Report")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("23 of 23 items", exact=False)).to_be_visible()
@@ -129,7 +132,7 @@ def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page,
     expect(_row(page, cast.going)).to_be_visible()
     assert _listed(page)[:5] == [cast.stopped, cast.flagged, cast.going, cast.after, cast.before]
     for session_id, told in (
-        (cast.stopped, ["stop, not seen to", "stopped for safety", "0 of 23 items", "suicidality"]),
+        (cast.stopped, ["stop, not acknowledged", "stopped for safety", "0 of 23 items", "suicidality"]),
         (cast.flagged, ["new flag", "in progress", "1 of 23 items", "suicidality", "K <b>9</b> · "]),
         (cast.going, ["in progress", "3 of 23 items"]),
         (cast.after, ["completed", "23 of 23 items", f"c-017 · {datetime.now().astimezone():%d %b %Y}, "]),
@@ -204,12 +207,13 @@ def test_a_persona_is_interviewed_and_one_that_was_interrupted_goes_on(
     page.get_by_role("combobox", name="Persona").fill("no way out")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_text("This session was stopped for safety.", exact=False)).to_be_visible()
+    stop = page.get_by_text("This session was stopped for safety.", exact=False)
+    expect(stop).to_be_visible(timeout=WHOLE_INTERVIEW)
     expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
     left = attached.runtime.start(owner="local", persona="grey-mornings").session_id
     answer_until(attached.runtime, attached.runtime.view(left), 3)
     _manage(page, clinic, left).get_by_role("button", name="Go on with the demo").click()
-    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible()
+    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
     assert attached.runtime.sessions.get(left).status == "completed"
 
 

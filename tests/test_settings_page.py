@@ -17,7 +17,7 @@ from tests.support import temporary_home
 from tests.workspace import therapist
 from ui.health import what_leaves
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 KEY = "a-key-that-nobody-may-read"
 WORKS, FAILS = "openai/gpt-4.1", "openai/gpt-4.1-mini"

@@ -115,7 +115,7 @@ def _tick(user: User, words: str, shown: int) -> None:
 def _show_row(row: Row) -> None:
     session = row.session
     with st.container(border=True, key=f"row-{session.id}"):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", key=f"title-{session.id}"):
             link_to_session(session.id, f"**{plain(title(row))}**", icon=":material/chat:")
             link_to_management(session.id)
         st.markdown(f"{_mark(row)} {_STATUS[session.status]} {_progress(session)} {_flags(session)}")
@@ -128,7 +128,7 @@ def title(row: Row) -> str:
 
 
 def _mark(row: Row) -> str:
-    seen_to = {"stop": ":red-badge[:material/priority_high: stop, not seen to]", "flag": ":orange-badge[new flag]"}
+    seen_to = {"stop": ":red-badge[:material/priority_high: stop, not acknowledged]", "flag": ":orange-badge[new flag]"}
     return seen_to.get(row.waits or "", "")
 
 
