@@ -72,7 +72,8 @@ def cast(attached: Attached) -> Cast:
     made = Cast(*(runtime.start(owner="local", seed=seed).session_id for seed in range(5)))
     say(runtime, runtime.view(made.stopped), DANGER)
     say(runtime, runtime.view(made.flagged), WORRY)
-    answer_all(runtime, runtime.view(made.before), "Nearly every day.")
+    low = answer_until(runtime, runtime.view(made.before), 3, "Nearly every day.")  # the two items of depression
+    answer_all(runtime, low, "Not at all.")
     answer_all(runtime, runtime.view(made.after), "Not at all.")
     answer_until(runtime, runtime.view(made.going), 4)
     attached.label(made.before, "C-017")
