@@ -75,6 +75,7 @@ class Settings(BaseSettings):
     crosscut_port: int = Field(8501, ge=1, le=65535)
     crosscut_address: str | None = None
     crosscut_locale: str = "en-US"
+    crosscut_demo_seconds: float = Field(0.6, ge=0, le=60)
     crosscut_log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
 
     database_url: Annotated[str | None, AfterValidator(_postgres_url)] = None

@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 
-@app.command()
+sessions_app = typer.Typer(invoke_without_command=True)
+app.add_typer(sessions_app, name="sessions")
+
+
+@sessions_app.callback()
 def sessions(
+    context: typer.Context,
     everything: Annotated[bool, typer.Option("--all", help="also those of kept batches")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the sessions, newest first; forks are marked as such."""
     from storage.sessions import Origin
+
+    if context.invoked_subcommand:
+        return
 
     origins: list[Origin] = ["patient", "fork", "batch"] if everything else ["patient", "fork"]
     with workbench() as bench:
@@ -40,6 +48,23 @@ def sessions(
         begun = row.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
         table.add_row(row.id, _kind(row), row.status, f"{row.items_completed}/23", ", ".join(row.flags), begun)
     console.print(table)
+
+
+@sessions_app.command()
+def assign(
+    to: Annotated[str, typer.Option(metavar="OWNER", help="as that person's page of settings shows it")],
+    session: Annotated[list[str] | None, typer.Argument(help="sessions without an owner")] = None,
+    nobodys: Annotated[bool, typer.Option("--nobodys", help="all that have no owner")] = False,
+) -> None:
+    """Give sessions that are nobody's to somebody who signs in: those of the command line or from before the login."""
+    from storage.ownership import assign
+
+    if bool(session) == nobodys:
+        raise InputError("name the sessions to assign, or give --nobodys for all that have no owner.")
+    with workbench() as bench:
+        chosen = bench.runtime.sessions.nobodys() if nobodys else session or []
+        given = [one for identifier in chosen for one in assign(bench.database, identifier, to)]
+    print_plain(f"Assigned {len(given)} session(s), forks included." if given else "There is none without an owner.")
 
 
 @app.command()

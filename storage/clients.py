@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from errors import InputError
-from storage.database import Database
+from storage.database import Connection, Database
 
 LONGEST_LABEL = 80
 
@@ -27,15 +27,25 @@ class ClientLabels:
             INSERT INTO client_labels (session_id, mac, label) SELECT id, %s, %s FROM sessions WHERE id = %s
             ON CONFLICT (session_id) DO UPDATE SET mac = excluded.mac, label = excluded.label
             """,
-            self._db.vault.mac(label.casefold(), f"client of {owner or ''}"),
+            self._mac(owner, label),
             self._db.vault.seal_text(label, _aad(session_id)),
             session_id,
         )
+
+    def move_within(self, connection: Connection, session_ids: Collection[str], owner: str) -> None:
+        """Let labelled sessions join those of another owner's client of the same label."""
+        for session_id, label in self.of(session_ids).items():
+            connection.execute(
+                "UPDATE client_labels SET mac = %s WHERE session_id = %s", (self._mac(owner, label), session_id)
+            )
 
     def of(self, session_ids: Collection[str]) -> dict[str, str]:
         """The labels of those sessions that have one."""
         rows = self._db.all("SELECT session_id, label FROM client_labels WHERE session_id = ANY(%s)", list(session_ids))
         return {row["session_id"]: self._db.vault.open_text(row["label"], _aad(row["session_id"])) for row in rows}
+
+    def _mac(self, owner: str | None, label: str) -> bytes:
+        return self._db.vault.mac(label.casefold(), f"client of {owner or ''}")
 
     def same_client(self, session_id: str) -> list[str]:
         """All sessions of this session's client, the first interview first; none without a label."""

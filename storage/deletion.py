@@ -18,7 +18,7 @@ def delete_session(database: Database, session_id: str) -> tuple[str, ...]:
     Tables of ours go with the sessions row, by their foreign keys; its audit key is a column of that row.
     """
     with database.transaction() as connection:
-        doomed = _locked_tree(connection, session_id)
+        doomed = locked_tree(connection, session_id)
         if not doomed:
             raise NotFoundError(f"session {session_id!r} was not found: perhaps it has been deleted already.")
         delete_threads(connection, doomed)
@@ -36,7 +36,7 @@ def _record(session_id: str, asked_for: str) -> dict[str, object]:
     }
 
 
-def _locked_tree(connection: Connection, session_id: str) -> list[str]:
+def locked_tree(connection: Connection, session_id: str) -> list[str]:
     """The session and its forks, theirs too. Each row is locked before its forks are looked for, so none is added."""
     tree: list[str] = []
     found = [session_id]

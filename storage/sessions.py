@@ -19,6 +19,11 @@ Origin = Literal["patient", "fork", "batch"]
 
 _PATIENTS: tuple[Origin, ...] = ("patient",)
 
+LOCAL_OWNER = "local"
+"""Whoever sits at a machine that has no login."""
+NOBODYS = (None, LOCAL_OWNER)
+"""Owners whom nobody is who signs in."""
+
 
 @dataclass(frozen=True)
 class Session:
@@ -125,6 +130,16 @@ class Sessions:
             list(origins), owner, owner, limit,
         )  # fmt: skip
         return [_session(row) for row in rows]
+
+    def nobodys(self) -> list[str]:
+        """Patients' sessions that are of none who signs in; forks go with theirs."""
+        rows = self._db.all(
+            """
+            SELECT id FROM sessions WHERE origin = 'patient' AND coalesce(owner, %s) = %s ORDER BY created_at, id
+            """,
+            LOCAL_OWNER, LOCAL_OWNER,
+        )  # fmt: skip
+        return [row["id"] for row in rows]
 
     def expired(self) -> list[str]:
         return [row["id"] for row in self._db.all("SELECT id FROM sessions WHERE expires_at <= now()")]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from workers.health import find_browser
 
@@ -44,10 +42,4 @@ class Watched:
         own = (address, address.replace("http", "ws"), "data:", "blob:")
         page.on("request", lambda r: None if r.url.startswith(own) else self.problems.append(f"asked {r.url}"))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda m: self._keep(m) if m.type == "error" else None)
-
-    def _keep(self, message: ConsoleMessage) -> None:
-        """All but Streamlit's own search for its server, which it begins below the path of the page it opens."""
-        looked_for = urlsplit(str(message.location.get("url", ""))).path
-        if not re.fullmatch(r"/\w+/_stcore/[\w-]+", looked_for):
-            self.problems.append(message.text)
+        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)

@@ -89,9 +89,9 @@ def started(home: Path, **extra: str) -> Iterator[Product]:
         )
     product = Product(home, port, process, output)
     try:
-        wait_until(lambda: process.poll() is not None or "Crosscut is ready" in product.said(), 90)
+        wait_until(lambda: process.poll() is not None or "Crosscut is ready" in product.said(), 240)
         assert process.poll() is None, product.said()
         yield product
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(120)

@@ -11,7 +11,7 @@ import pytest
 from errors import SettingsError
 from settings import Settings, load_settings
 from storage.sessions import Session
-from ui.access import LOCAL_USER, User, may_delete, may_interview_people, may_open, may_read, user_of
+from ui.access import LOCAL_USER, User, may_delete, may_interview_people, may_open, may_read, may_take_over, user_of
 from ui.registry import PAGES, ROLES, Role
 from workers.login import refuse_open_door
 
@@ -52,6 +52,17 @@ def test_owner_by_role(
     for owner, expected in ((MINE, own), (YOURS, others), (None, nobodys)):
         session = _session(owner)
         assert (may_read(user, session), may_delete(user, session)) == expected
+
+
+def test_what_is_nobodys_is_taken_over_by_an_admin_who_works_here_and_what_is_somebodys_by_none() -> None:
+    may, may_not = (
+        (_user("therapist", "admin"), _user("researcher", "admin")),
+        (_user("admin"), _user("therapist"), _user(), LOCAL_USER),
+    )
+    for user in may + may_not:
+        works = user in may
+        assert [may_take_over(user, _session(owner)) for owner in (None, "local")] == [works] * 2
+        assert not any(may_take_over(user, _session(owner)) for owner in (MINE, YOURS))
 
 
 def _named(value: object) -> str | None:

@@ -15,9 +15,13 @@ from benchmark.simulator import SimulatedPatient
 from cli import app
 from errors import CrosscutError, InputError, NotFoundError, SettingsError
 from graph.conversation import converse
+from graph.replay import Replay
 from graph.runtime import InterviewRuntime
 from instruments.profile import PatientProfile, SessionStatus
 from settings import Settings
+from storage.audit import Audit
+from storage.clients import ClientLabels
+from storage.database import Database
 from tests import gateway as stand_in
 from tests.answers import answer_all, answer_until
 from tests.gateway import Gateway
@@ -178,3 +182,31 @@ def test_a_persona_that_must_be_stopped_is(runtime: InterviewRuntime, name: str)
     view = converse(runtime, runtime.start(persona=name), simulated(SimulatedPatient(persona, 3)))
     assert view.profile.session_status is SessionStatus.TERMINATED
     assert view.item == persona.stop_at
+
+
+# ---- whose they are ----
+
+
+def test_nobodys_sessions_are_given_to_somebody_with_their_clients_and_forks_and_never_taken_away(
+    crosscut: Crosscut, runtime: InterviewRuntime, database: Database
+) -> None:
+    ada, ben = "https://login.example.org 1", "https://login.example.org 2"
+    labels = ClientLabels(database)
+    hers, local, plain = (runtime.start(owner=owner).session_id for owner in (ada, "local", None))
+    labels.put(hers, ada, "C-017")
+    labels.put(local, "local", "c-017")
+    answer_until(runtime, runtime.view(local), 3)
+    fork = Replay(database, runtime).fork(local, "3", "9 days").session_id
+    assert labels.same_client(local) == [local]
+    assert "Assigned 2 session(s)" in crosscut("sessions", "assign", local, "--to", ada).stdout
+    assert [runtime.sessions.get(one).owner for one in (local, fork, plain)] == [ada, ada, None]
+    assert labels.same_client(local) == [hers, local]
+    crosscut("sessions", "assign", local, "--to", ben, fails=InputError)
+    crosscut("sessions", "assign", "no-such-session", "--to", ben, fails=NotFoundError)
+    crosscut("sessions", "assign", "--to", ben, fails=InputError)
+    assert "Assigned 1 session(s)" in crosscut("sessions", "assign", "--nobodys", "--to", ben).stdout
+    assert [session.id for session in runtime.sessions.newest(owner=ben)] == [plain]
+    assert "none without an owner" in crosscut("sessions", "assign", "--nobodys", "--to", ben).stdout
+    last = Audit(database).entries(local)[-1]
+    assert (last["kind"], last["to"], last.keys()) == ("assignment", ada, {"kind", "to", "at"})
+    assert Audit(database).verify()[1] == []

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from storage.audit import Audit
+from tests.attached import attached_to
 from tests.browser import chromium
 from tests.oidc import Provider, provider
 from tests.product import Product, run_cli, started
@@ -86,6 +88,26 @@ def test_a_session_belongs_to_whoever_started_it(browser: Browser, clinic: Produ
     stranger.goto(f"{clinic.address}/?session={session_id}")
     expect(stranger.get_by_role("button", name="Sign in")).to_be_visible()
     stranger.close()
+
+
+def test_an_admin_who_is_a_therapist_takes_over_what_was_made_before_there_was_a_login(
+    browser: Browser, clinic: Product
+) -> None:
+    with attached_to(clinic) as attached:
+        session_id = attached.runtime.start(owner="local").session_id
+        attached.label(session_id, "C-018")
+        with _signed_in(browser, clinic, "Ada") as ada:
+            ada.goto(f"{clinic.address}/sessions?manage={session_id}")
+            expect(ada.get_by_text("There is no such session", exact=False)).to_be_visible()
+        with _signed_in(browser, clinic, "Ben") as ben:
+            expect(ben.get_by_text("nobody’s").first).to_be_visible()
+            ben.goto(f"{clinic.address}/sessions?manage={session_id}")
+            ben.get_by_role("button", name="Take it over").click()
+            expect(ben.get_by_text("The patient’s link")).to_be_visible()
+            ben.goto(f"{clinic.address}/health")
+            owner = ben.get_by_test_id("stCode").inner_text().strip()
+        assert attached.runtime.sessions.get(session_id).owner == owner
+        assert [entry["kind"] for entry in Audit(attached.database).entries(session_id)] == ["assignment"]
 
 
 def test_an_address_that_the_provider_has_not_verified_gives_no_role(browser: Browser, clinic: Product) -> None:

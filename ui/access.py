@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from settings import Settings, listed
-from storage.sessions import Session
+from storage.sessions import LOCAL_OWNER, NOBODYS, Session
 from ui.registry import ROLES, Page, Role
-
-LOCAL_OWNER = "local"
 
 
 @dataclass(frozen=True)
@@ -73,6 +71,12 @@ def may_read(user: User, session: Session) -> bool:
 
 def may_delete(user: User, session: Session) -> bool:
     return user.is_admin or may_read(user, session)
+
+
+def may_take_over(user: User, session: Session) -> bool:
+    """A session that is nobody's, by an admin who may read sessions of their own."""
+    works = bool(user.roles & {"therapist", "researcher"})
+    return user.is_admin and works and not user.is_local and session.owner in NOBODYS
 
 
 def may_interview_people(user: User) -> bool:

@@ -19,7 +19,7 @@ def workbench() -> Workbench:
 
 @st.cache_resource(show_spinner=False)
 def live_interviews() -> LiveInterviews:
-    return LiveInterviews(workbench().runtime)
+    return LiveInterviews(workbench().runtime, seconds_a_turn=settings().crosscut_demo_seconds)
 
 
 @st.cache_resource(show_spinner=False)

@@ -11,6 +11,7 @@ from graph.trial import Tried, try_model
 from settings import RULES, Settings
 from ui.bench import settings
 from ui.guard import guarded
+from ui.identity import me
 from ui.markdown import plain
 from workers.health import Check, all_checks
 from workers.notify import channels_of, notice_settings
@@ -30,10 +31,20 @@ def show() -> None:
     st.title("Settings and health", anchor=False)
     st.caption("Settings are read from the environment and .env at start; .env.example explains each of them.")
     ours = settings()
+    _show_who()
     _show_models(ours)
     _show_safety(ours)
     _show_what_leaves(ours)
     _show_health(ours)
+
+
+def _show_who() -> None:
+    """What `crosscut sessions assign` needs to be told; an installation without a login has no need of it."""
+    user = me()
+    if not user.is_local:
+        st.subheader("You", anchor=False)
+        st.write("Your sessions are kept under this name:")
+        st.code(user.owner, language=None, wrap_lines=True)
 
 
 # ---- models ----
@@ -132,13 +143,14 @@ def _show_health(ours: Settings) -> None:
         if st.session_state.get("checks") is None:
             with st.spinner("Looking …"):
                 st.session_state["checks"] = all_checks(ours)
-        _show_checks(st.session_state["checks"])
+        with st.container(key="checks"):
+            _show_checks(st.session_state["checks"])
 
 
 def _show_checks(checks: list[Check]) -> None:
     broken = [check for check in checks if check.state == "broken"]
     if broken:
-        st.error(f"{len(broken)} of {len(checks)} checks need mending.")
+        st.error(f"{len(broken)} of {len(checks)} checks {'needs' if len(broken) == 1 else 'need'} mending.")
     for check in sorted(checks, key=lambda c: c.state != "broken"):
         fix = f"  \n:small[{plain(check.fix)}]" if check.fix else ""
         st.markdown(f"{_MARKS[check.state]} **{plain(check.name)}** · {plain(check.detail)}{fix}")

@@ -35,7 +35,7 @@ _REASONS = {
 
 
 def show() -> None:
-    st.title("Library")
+    st.title("Library", anchor=False)
     st.write(
         "Reports cite diagnostic criteria from these books. Bring your own PDF of a manual that you may use: its "
         "criteria are kept in the database, and the file itself is deleted once it has been read."
@@ -177,10 +177,11 @@ def _show_hidden(ingestion: Ingestion, hidden: list[BookRow]) -> None:
 
 
 def _show_book(ingestion: Ingestion, book: BookRow, *, is_searched: bool) -> None:
-    title, remove = st.columns([5, 1], vertical_alignment="center")
-    title.markdown(f"**{plain(book.name)}**" + (" :orange-badge[illustrative, not DSM-5]" if book.illustrative else ""))
-    with remove.popover("Remove"):
-        _offer_removal(ingestion, book)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        badge = " :orange-badge[illustrative, not DSM-5]" if book.illustrative else ""
+        st.markdown(f"**{plain(book.name)}**{badge}", width="content")
+        with st.popover("Remove"):
+            _offer_removal(ingestion, book)
     added = book.ingested_at.astimezone().strftime("%d %b %Y, %H:%M")
     st.caption(f"{_count(book.pages, 'page')} · {_count(book.passages, 'passage')} · put in {added}")
     if not is_searched:

@@ -10,16 +10,22 @@ from instruments.profile import SessionStatus
 from ui.bench import live_interviews, workbench
 from ui.guard import guarded
 from ui.identity import readable_session
-from ui.routes import open_session
+from ui.routes import LIVE, open_session
 
 _TICK_SECONDS = 1.0
-_ENDED = "ended just now"
+_WATCHED, _ENDED = "watched", "ended just now"
+
+
+def watch(session_id: str) -> None:
+    """Lead to it from wherever one is, and from there to what comes of it, however soon that is."""
+    st.session_state[_WATCHED] = session_id
+    st.query_params.from_dict({LIVE: session_id})
 
 
 def show(session_id: str) -> None:
     session = readable_session(session_id)
     if st.session_state.pop(_ENDED, None) == session_id:
-        open_session(session_id, "report")
+        open_session(session_id, "report" if session.status == "completed" else "chat")
     st.title("Demo interview", anchor=False)
     st.caption(f"The persona “{session.persona}” answers by itself. You may close this page: the interview goes on.")
     controls = st.container()
@@ -28,9 +34,13 @@ def show(session_id: str) -> None:
     with controls:
         if session.status != "active":
             _offer_result(session_id)
-        elif not going and st.button("Go on", type="primary"):
-            live_interviews().resume(session_id)
-            st.rerun()
+        elif not going:
+            st.button("Go on", type="primary", on_click=go_on, args=(session_id,))
+
+
+def go_on(session_id: str) -> None:
+    live_interviews().resume(session_id)
+    watch(session_id)
 
 
 def _offer_result(session_id: str) -> None:
@@ -42,12 +52,10 @@ def _follow(session_id: str) -> None:
     with guarded():
         view = workbench().runtime.stored(session_id)
         _show_turns(view)
-        if st.session_state.get("watched") == session_id and not view.open:
-            del st.session_state["watched"]
+        if st.session_state.get(_WATCHED) == session_id and not view.open:
+            del st.session_state[_WATCHED]
             st.session_state[_ENDED] = session_id
             st.rerun(scope="app")
-        if view.open and live_interviews().is_running(session_id):
-            st.session_state["watched"] = session_id
 
 
 def _show_turns(view: View) -> None:

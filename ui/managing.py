@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
-from agents.report.domains import domain_rows
 from errors import NotFoundError
-from instruments.level1 import level1
 from settings import RULES
 from storage.clients import LONGEST_LABEL, ClientLabels
 from storage.links import PatientLinks
+from storage.ownership import assign
 from storage.sessions import Session
-from ui.access import User, may_delete, may_read
+from ui import live
+from ui.access import User, may_delete, may_read, may_take_over
 from ui.bench import live_interviews, settings, workbench
 from ui.guard import guarded
 from ui.identity import me
 from ui.markdown import plain
-from ui.routes import LIVE, MANAGE, PATIENT, link_to_session
+from ui.routes import MANAGE, PATIENT, link_to_session
+from ui.trend import show_trend
 
 _GONE = "There is no such session, or none that you may manage."
-_CELL_PIXELS = 26
 
 
 def open_panel(session_id: str) -> None:
@@ -45,6 +43,8 @@ def _show(session_id: str) -> None:
         elif not may_delete(user, session):
             st.write(_GONE)
             return
+        if may_take_over(user, session):
+            _offer_ownership(user, session)
         _offer_deletion(session)
 
 
@@ -54,13 +54,8 @@ def _show_own(user: User, session: Session) -> None:
         _show_link(session)
         _offer_label(user, session)
     elif session.status == "active" and not live_interviews().is_running(session.id):
-        st.button("Go on with the demo", type="primary", on_click=_resume, args=(session.id,))
+        st.button("Go on with the demo", type="primary", on_click=live.go_on, args=(session.id,))
     link_to_session(session.id, "Open the session", icon=":material/chat:")
-
-
-def _resume(session_id: str) -> None:
-    live_interviews().resume(session_id)
-    st.query_params.from_dict({LIVE: session_id})
 
 
 def _described(session: Session) -> str:
@@ -104,45 +99,20 @@ def _offer_label(user: User, session: Session) -> None:
             labels.put(session.id, session.owner or user.owner, label)
             st.rerun()
     if known:
-        _show_trend(labels.same_client(session.id))
+        show_trend(labels.same_client(session.id))
 
 
-def _show_trend(session_ids: list[str]) -> None:
-    """The highest item of each domain, one column an interview."""
-    sessions = [workbench().runtime.sessions.get(session_id) for session_id in session_ids]
-    done = [session for session in sessions if session.status == "completed"]
-    if len(done) < 2:
-        st.caption("A second completed interview with the same label shows here how the domains change.")
-        return
-    st.markdown("**The domains over this client’s interviews**")
-    frame = pd.DataFrame([cell for number, session in enumerate(done, start=1) for cell in _cells(number, session)])
-    st.altair_chart(_chart(frame), width="stretch", height=_CELL_PIXELS * len(level1().domains) + 60)
-    st.caption("The highest item of each domain, 0 to 4; framed where it reaches the threshold for further inquiry.")
+# ---- whose it is ----
 
 
-def _cells(number: int, session: Session) -> list[dict[str, object]]:
-    when = f"{number}. {session.created_at.astimezone():%d %b %Y}"  # two of one day are two columns
-    rows = domain_rows(workbench().runtime.view(session.id).profile)
-    return [
-        {"Interview": when, "Domain": row.name, "Highest": row.highest, "Reached": bool(row.reached)} for row in rows
-    ]
-
-
-def _chart(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(frame).encode(
-        x=alt.X("Interview:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y("Domain:N", sort=None, title=None, axis=alt.Axis(labelLimit=230, ticks=False, domain=False)),
+def _offer_ownership(user: User, session: Session) -> None:
+    st.write(
+        "This session is nobody’s: it was made at the command line, or before there was a login. Take it over to "
+        "read it and to go on with it. `crosscut sessions assign` gives it to somebody else."
     )
-    colour = alt.Scale(domain=[0, 4], range=["#eef3f3", "#17494c"])
-    cells = base.mark_rect(strokeWidth=2, cornerRadius=3, xOffset=1, yOffset=1).encode(
-        color=alt.Color("Highest:Q", scale=colour, legend=None),
-        stroke=alt.condition("datum.Reached", alt.value("#b5483a"), alt.value("transparent")),
-        tooltip=["Interview", "Domain", "Highest"],
-    )
-    figures = base.mark_text(fontSize=12).encode(
-        text="Highest:Q", color=alt.condition("datum.Highest > 2", alt.value("white"), alt.value("#222222"))
-    )
-    return alt.layer(cells, figures)
+    if st.button("Take it over", type="primary"):
+        assign(workbench().database, session.id, user.owner)
+        st.rerun()
 
 
 # ---- the end of it ----

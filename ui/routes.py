@@ -63,8 +63,9 @@ def open_home() -> NoReturn:
 
 
 def show_not_found() -> None:
-    st.title("Not found")
+    st.title("Not found", anchor=False)
     st.write("There is nothing at this address, or nothing that you may see.")
+    st.page_link(_drawn(HOME), label="All sessions", icon=":material/arrow_back:")
 
 
 def _show_navigation(chosen: st.Page, pages: list[st.Page]) -> None:

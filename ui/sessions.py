@@ -9,7 +9,7 @@ import streamlit as st
 from instruments.level1 import level1
 from storage.clients import ClientLabels
 from storage.notices import Notices
-from storage.sessions import Session
+from storage.sessions import NOBODYS, Session
 from ui import live, managing, starting
 from ui.access import User
 from ui.bench import workbench
@@ -115,7 +115,7 @@ def _tick(user: User, words: str, shown: int) -> None:
 def _show_row(row: Row) -> None:
     session = row.session
     with st.container(border=True, key=f"row-{session.id}"):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", key=f"title-{session.id}"):
             link_to_session(session.id, f"**{plain(title(row))}**", icon=":material/chat:")
             link_to_management(session.id)
         st.markdown(f"{_mark(row)} {_STATUS[session.status]} {_progress(session)} {_flags(session)}")
@@ -128,7 +128,7 @@ def title(row: Row) -> str:
 
 
 def _mark(row: Row) -> str:
-    seen_to = {"stop": ":red-badge[:material/priority_high: stop, not seen to]", "flag": ":orange-badge[new flag]"}
+    seen_to = {"stop": ":red-badge[:material/priority_high: stop, not acknowledged]", "flag": ":orange-badge[new flag]"}
     return seen_to.get(row.waits or "", "")
 
 
@@ -148,5 +148,11 @@ def _show_everybodys(user: User) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             begun = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
             st.markdown(f"{begun} · {_SPOKEN[session.status]}, {_progress(session)}")
-            st.text("yours" if session.owner == user.owner else session.owner or "nobody’s")
+            st.text(_whose(session, user))
             link_to_management(session.id)
+
+
+def _whose(session: Session, user: User) -> str:
+    if session.owner in NOBODYS:
+        return "nobody’s"
+    return "yours" if session.owner == user.owner else str(session.owner)

@@ -11,10 +11,11 @@ from settings import RULES
 from storage.clients import LONGEST_LABEL, ClientLabels
 from storage.links import PatientLinks
 from storage.sessions import Choice
+from ui import live
 from ui.access import User, may_interview_people
 from ui.bench import live_interviews, settings, workbench
 from ui.guard import guarded
-from ui.routes import LIVE, MANAGE
+from ui.routes import MANAGE
 
 FIRST_PERSONA = "grey-mornings"
 _AS_CONFIGURED = "as configured"
@@ -114,5 +115,5 @@ def _begin_demo(
     mode: DiagnosticMode = "diagnostic",
     choice: Choice = Choice(),  # noqa: B008
 ) -> None:
-    st.query_params.from_dict({LIVE: live_interviews().start(persona, mode=mode, owner=user.owner, choice=choice)})
+    live.watch(live_interviews().start(persona, mode=mode, owner=user.owner, choice=choice))
     st.rerun()

@@ -1,4 +1,4 @@
-"""Runs all measurements, one after the other, on one embedded database in a home that is removed afterwards."""
+"""Runs the measurements that are named, or all, one after the other, in homes that are removed afterwards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,23 @@ from tools.bench import batch, models, pages, retrieval, risk, turns
 from tools.bench.offline import offline
 
 
-def main() -> int:
+def main(*names: str) -> int:
+    parts = {"risk": _risk, "turns": _turns, "batch": _batch, "pages": _pages}
+    if unknown := set(names) - parts.keys():
+        print(f"There is no {', '.join(sorted(unknown))}: name some of {', '.join(parts)}.", file=sys.stderr)  # noqa: T201
+        return 2
     console = Console(width=120)  # as wide in a log as on a screen
+    for name in names or parts:
+        parts[name](console)
+    return 0
+
+
+def _risk(console: Console) -> None:
     risk.show(console, risk.measure())
+
+
+def _turns(console: Console) -> None:
+    """With what turns are made of: models and passages."""
     with temporary_home() as home:
         settings = offline(home)
         with services(settings, redis=False) as found:
@@ -27,11 +41,16 @@ def main() -> int:
                 turns.show(console, turns.measure(settings, database))
                 models.show(console, models.measure(home, database))
                 retrieval.show(console, retrieval.measure(settings, database))
+
+
+def _batch(console: Console) -> None:
     with temporary_home() as home:
         batch.show(console, batch.measure(home))
+
+
+def _pages(console: Console) -> None:
     pages.show(console, pages.measure())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -30,6 +30,7 @@ from tools.bench.timing import p50, p95, seconds
 TURNS = 60
 LOADS = 15
 WATCHED = 8
+CLICKS = 4
 AIM_SECONDS = 1.0
 _EMPTY = 'import streamlit\n\nstreamlit.html("<p id=here>here</p>")\n'
 _OPTIONS = (
@@ -41,10 +42,10 @@ _BREAK, _BACK, _VAGUE, _CLEAR = "Can we take a break?", "I'm ready.", "Hard to s
 
 @dataclass(frozen=True)
 class PageFigures:
-    """Seconds, by what was loaded; and from a patient's message to the therapist's screen."""
+    """Seconds, by what was loaded and by what was done afterwards."""
 
     loads: dict[str, list[float]]
-    watched: list[float]
+    done: dict[str, list[float]]
 
 
 def measure() -> PageFigures:
@@ -64,12 +65,16 @@ def measure() -> PageFigures:
             for name, (where, last) in pages.items():
                 loads[name].append(seconds(partial(_load, page, where, last)))
         warm = {name: times[1:] for name, times in loads.items()}
-        return PageFigures(warm, _watched(page, runtime, product.address))
+        done = {
+            "a click on another tab": _clicked(page, address),
+            "an answer, until the therapist sees it": _watched(page, runtime, product.address),
+        }
+        return PageFigures(warm, done)
 
 
 def show(console: Console, figures: PageFigures) -> None:
-    table = Table("from the click to the last turn", "p50 s", "p95 s", title="Pages", title_justify="left")
-    for name, times in (*figures.loads.items(), ("from an answer to the therapist's screen", figures.watched)):
+    table = Table("until it is on the screen", "p50 s", "p95 s", title="Pages", title_justify="left")
+    for name, times in (figures.loads | figures.done).items():
         table.add_row(name, f"{p50(times):.2f}", f"{p95(times):.2f}")
     console.print(table)
     empty, ours = map(p50, figures.loads.values())
@@ -98,6 +103,17 @@ def _next(view: View) -> str:
 
 def _said(runtime: InterviewRuntime, view: View, text: str) -> View:
     return runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
+
+
+def _clicked(page: Page, address: str) -> list[float]:
+    """To the replay, which is the tab that reads most, and back to the conversation."""
+    _load(page, address, f"#turn-{TURNS}")
+    times = []
+    for _ in range(CLICKS):
+        for tab, there in (("Replay", ".cc-changes"), ("Chat", f"#turn-{TURNS}")):
+            page.get_by_role("tab", name=tab).click()
+            times.append(seconds(page.locator(there).first.wait_for))
+    return times
 
 
 def _watched(page: Page, runtime: InterviewRuntime, address: str) -> list[float]:

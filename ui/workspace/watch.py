@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from errors import CrosscutError
+from errors import CrosscutError, NotFoundError
 from storage.pulse import pulse
 from ui.bench import workbench
 
@@ -27,6 +27,8 @@ def keep_true(session_id: str, drawn: str, *, is_open: bool) -> None:
 def _look(session_id: str, drawn: str) -> None:
     try:
         has_changed = beat(session_id) != drawn
+    except NotFoundError:  # deleted elsewhere: nothing of it stays on the screen
+        has_changed = True
     except CrosscutError:  # a database that is gone for a moment; what is on the screen stays
         return
     if has_changed:

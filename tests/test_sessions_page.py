@@ -1,0 +1,257 @@
+"""The page of sessions in a real browser, from an empty installation to a deleted session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from storage.audit import Audit
+from storage.clients import ClientLabels
+from storage.reports import Reports
+from tests.answers import answer_all, answer_until
+from tests.attached import Attached, attached_to
+from tests.browser import chromium
+from tests.product import Product, started
+from tests.support import temporary_home
+from tests.tables import rows_naming
+from tests.workspace import say, therapist
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+WHOLE_INTERVIEW = 300_000
+"""Milliseconds; the very first also waits for what a new installation prepares once."""
+
+DANGER = "I am going to kill myself tonight."
+WORRY = "Several days. I wish I was dead, then it passes."
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Iterator[Product]:
+    """An installation of its own, since the first test needs an empty one; its invented patients answer at once."""
+    with temporary_home(made=True) as home, started(home, CROSSCUT_DEMO_SECONDS="0") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def attached(clinic: Product) -> Iterator[Attached]:
+    with attached_to(clinic) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, clinic: Product) -> Iterator[Page]:
+    with therapist(browser, clinic, permissions=["clipboard-read", "clipboard-write"]) as opened:
+        yield opened
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Sessions in the order in which they were begun."""
+
+    stopped: str
+    flagged: str
+    before: str
+    after: str
+    going: str
+
+
+@pytest.fixture(scope="module")
+def cast(attached: Attached) -> Cast:
+    runtime = attached.runtime
+    made = Cast(*(runtime.start(owner="local", seed=seed).session_id for seed in range(5)))
+    say(runtime, runtime.view(made.stopped), DANGER)
+    say(runtime, runtime.view(made.flagged), WORRY)
+    low = answer_until(runtime, runtime.view(made.before), 3, "Nearly every day.")  # the two items of depression
+    answer_all(runtime, low, "Not at all.")
+    answer_all(runtime, runtime.view(made.after), "Not at all.")
+    answer_until(runtime, runtime.view(made.going), 4)
+    attached.label(made.before, "C-017")
+    attached.label(made.after, "c-017")
+    attached.label(made.flagged, "K <b>9</b>")
+    return made
+
+
+def _row(page: Page, session_id: str) -> Locator:
+    return page.locator(f".st-key-row-{session_id}")
+
+
+def _listed(page: Page) -> list[str]:
+    rows = page.locator("[class*=st-key-row-]").evaluate_all("found => found.map(it => it.className)")
+    return [re.findall(r"st-key-row-([\w-]+)", name)[0] for name in rows]
+
+
+def _search(page: Page, words: str, rows: int) -> None:
+    page.get_by_role("textbox", name="Search").fill(words)
+    page.get_by_role("textbox", name="Search").press("Enter")
+    expect(page.locator("[class*=st-key-row-]")).to_have_count(rows)
+
+
+def _manage(page: Page, clinic: Product, session_id: str) -> Locator:
+    page.goto(f"{clinic.address}/sessions?manage={session_id}")
+    expect(page.get_by_role("dialog").get_by_text("Delete this session")).to_be_visible()
+    return page.get_by_role("dialog")
+
+
+def _choose(page: Page, field: str, option: str) -> None:
+    page.get_by_role("combobox", name=field).click()
+    page.get_by_role("option", name=option, exact=False).click()
+
+
+def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
+    page: Page, clinic: Product, attached: Attached
+) -> None:
+    page.goto(clinic.address)
+    expect(page.get_by_role("heading", name="Welcome to Crosscut")).to_be_visible()
+    expect(page.get_by_text("Everything runs on this machine, without any outside service.")).to_be_visible()
+    expect(page.get_by_test_id("stBaseButton-primary")).to_have_count(1)
+    page.get_by_role("button", name="Watch a demo interview").click()
+    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
+    expect(page).to_have_url(re.compile(r"\?session=[\w-]+&tab=report$"))
+    expect(page.get_by_role("tab", name="Report")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text("23 of 23 items", exact=False)).to_be_visible()
+    expect(page.locator(".cc-report .quote").first).to_be_visible()
+    (session,) = attached.runtime.sessions.newest()
+    assert (session.status, session.persona, session.owner) == ("completed", "grey-mornings", "local")
+    assert Reports(attached.database).newest(session.id) is not None
+    page.get_by_role("button", name="All sessions").click()
+    expect(_row(page, session.id)).to_contain_text("Persona grey-mornings")
+
+
+def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page, clinic: Product, cast: Cast) -> None:
+    page.goto(clinic.address)
+    expect(_row(page, cast.going)).to_be_visible()
+    assert _listed(page)[:5] == [cast.stopped, cast.flagged, cast.going, cast.after, cast.before]
+    for session_id, told in (
+        (cast.stopped, ["stop, not acknowledged", "stopped for safety", "0 of 23 items", "suicidality"]),
+        (cast.flagged, ["new flag", "in progress", "1 of 23 items", "suicidality", "K <b>9</b> · "]),
+        (cast.going, ["in progress", "3 of 23 items"]),
+        (cast.after, ["completed", "23 of 23 items", f"c-017 · {datetime.now().astimezone():%d %b %Y}, "]),
+    ):
+        for words in told:
+            expect(_row(page, session_id)).to_contain_text(words)
+    _search(page, "C-017", 2)
+    assert _listed(page) == [cast.after, cast.before]
+    _search(page, f"completed {cast.before}", 1)
+    assert _listed(page) == [cast.before]
+    _search(page, "stopped for safety", 1)
+    _search(page, "nothing of the kind", 0)
+    expect(page.get_by_text("No session matches this search.")).to_be_visible()
+
+
+def test_back_and_forward_lead_between_the_list_and_a_session(page: Page, clinic: Product, cast: Cast) -> None:
+    page.goto(f"{clinic.address}/sessions")
+    _row(page, cast.before).get_by_role("link", name="C-017").click()
+    expect(page.get_by_role("tab", name="Chat")).to_be_visible()
+    page.get_by_role("tab", name="Report").click()
+    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible()
+    for _ in range(2):
+        page.go_back()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    expect(page.get_by_role("tab", name="Chat")).to_have_count(0)
+    page.go_forward()
+    expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("button", name="All sessions").click()
+    expect(_row(page, cast.going)).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile(cast.before))
+    expect(page.get_by_role("tab", name="Chat")).to_be_visible()
+
+
+def test_a_new_interview_is_started_as_chosen_and_its_link_given_to_the_client(
+    page: Page, clinic: Product, attached: Attached, cast: Cast
+) -> None:
+    page.goto(clinic.address)
+    page.get_by_role("button", name="New interview").click()
+    page.get_by_role("textbox", name="Client label").fill("C-018")
+    _choose(page, "Mode", "categorical")
+    _choose(page, "Model", "embedded rules")
+    _choose(page, "Emergency numbers", "GB (")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_text("The patient’s link")).to_be_visible()
+    session_id = page.url.partition("manage=")[2]
+    made = attached.runtime.sessions.get(session_id)
+    assert (made.mode, made.model, made.locale, made.owner) == ("categorical", "rules", "GB", "local")
+    assert ClientLabels(attached.database).of([session_id]) == {session_id: "C-018"}
+    page.get_by_test_id("stCode").hover()
+    page.get_by_test_id("stCodeCopyButton").click()
+    link = page.get_by_test_id("stCode").inner_text().strip()
+    assert page.evaluate("navigator.clipboard.readText()") == link == attached.link(session_id)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(_row(page, session_id)).to_contain_text("0 of 23 items")
+    patient = page.context.new_page()
+    patient.goto(link)
+    expect(patient.get_by_text("0 of 23 questions answered")).to_be_visible()
+    patient.get_by_test_id("stChatInputTextArea").fill("Several days.")
+    patient.get_by_test_id("stChatInputTextArea").press("Enter")
+    expect(_row(page, session_id)).to_contain_text("1 of 23 items")  # which nobody has touched
+
+
+def test_a_persona_is_interviewed_and_one_that_was_interrupted_goes_on(
+    page: Page, clinic: Product, attached: Attached, cast: Cast
+) -> None:
+    page.goto(clinic.address)
+    page.get_by_role("button", name="New interview").click()
+    page.get_by_text("A persona, as a demo").click()
+    page.get_by_role("combobox", name="Persona").click()
+    page.get_by_role("combobox", name="Persona").fill("no way out")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Start", exact=True).click()
+    stop = page.get_by_text("This session was stopped for safety.", exact=False)
+    expect(stop).to_be_visible(timeout=WHOLE_INTERVIEW)
+    expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
+    left = attached.runtime.start(owner="local", persona="grey-mornings").session_id
+    answer_until(attached.runtime, attached.runtime.view(left), 3)
+    _manage(page, clinic, left).get_by_role("button", name="Go on with the demo").click()
+    expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
+    assert attached.runtime.sessions.get(left).status == "completed"
+
+
+def test_a_clients_domains_are_compared_over_interviews(page: Page, clinic: Product, cast: Cast) -> None:
+    panel = _manage(page, clinic, cast.after)
+    trend = panel.locator(".cc-trend tr").filter(has_text="Depression")
+    expect(trend.locator("td")).to_have_text(["4", "0"])
+    expect(trend.locator(".reached")).to_have_text(["4"])
+    panel.get_by_role("textbox", name="Client label").fill("Somebody else")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel.get_by_text("A second completed interview", exact=False)).to_be_visible()
+    expect(panel.locator(".cc-trend")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(_row(page, cast.after)).to_contain_text("Somebody else")
+
+
+def test_a_deleted_session_is_gone_from_every_table_and_from_the_other_tab(
+    page: Page, clinic: Product, attached: Attached, cast: Cast
+) -> None:
+    session_id = cast.before
+    assert rows_naming(attached.database, session_id).keys() > {"sessions", "turns", "client_labels", "reports"}
+    other = page.context.new_page()
+    other.goto(f"{clinic.address}/?session={session_id}")
+    expect(other.locator("#turn-1")).to_contain_text("Nearly every day.")
+    panel = _manage(page, clinic, session_id)
+    panel.get_by_text("Delete this session").click()
+    expect(panel.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
+    panel.get_by_text("I want it deleted for good.").click()
+    expect(panel.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
+    assert attached.runtime.sessions.get(session_id)
+    panel.get_by_role("button", name="Delete", exact=True).click()
+    expect(_row(page, cast.going)).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(_row(page, session_id)).to_have_count(0)
+    assert rows_naming(attached.database, session_id).keys() == {"audit"}
+    kept = Audit(attached.database).entries(session_id)
+    assert (kept[-1]["kind"], kept[-1].keys()) == ("deletion", {"kind", "at", "with"})
+    assert "Nearly every day" not in str(kept)
+    expect(other.get_by_role("heading", name="Not found")).to_be_visible()  # without a reload
+    expect(other.get_by_text("Nearly every day.")).to_have_count(0)
