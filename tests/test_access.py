@@ -54,6 +54,14 @@ def test_owner_by_role(
         assert (may_read(user, session), may_delete(user, session)) == expected
 
 
+def test_a_vote_is_signed_by_the_verified_identity_and_not_by_a_name() -> None:
+    settings = Settings(_env_file=None, **LOGIN)
+    namesakes = [user_of({"iss": ISSUER, "sub": sub, "name": "Ada"}, settings) for sub in ("1", "2")]
+    renamed = user_of({"iss": ISSUER, "sub": "1", "name": "therapist"}, settings)
+    assert [user.signature for user in (*namesakes, renamed)] == [MINE, YOURS, MINE]
+    assert LOCAL_USER.signature == "therapist"
+
+
 def _named(value: object) -> str | None:
     return "+".join(sorted(value.roles)) or "no role" if isinstance(value, User) else None
 
