@@ -11,6 +11,7 @@ import altair as alt
 
 from benchmark.card import Card, Graded
 from benchmark.card_files import figure
+from benchmark.drawing import PNG_SCALE
 from benchmark.metrics.calibration import Bin
 from benchmark.shares import group_scores, reached
 from benchmark.thresholds import GRADES, thresholds
@@ -21,7 +22,6 @@ COLOURS = {"PASS": "#2f7f5f", "WARN": "#d9a02b", "FAIL": "#b23a30"}
 Chart = Any
 """Whatever Altair makes: its own types tell layers and facets apart, which nobody here needs to."""
 _INK, _RULE = "#33414d", "#cdd5db"
-PNG_SCALE = 2.0
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 _LABELS_AT = 1.1
 _NARROW = 0.2

@@ -12,19 +12,22 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from benchmark.charts import PNG_SCALE
 from errors import CrosscutError
+
+PNG_SCALE = 2.0
 
 _ROOT = Path(__file__).parent.parent
 _LONGEST_SECONDS = 120
-_MIME: dict[Literal["svg", "png"], str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 def drawn(charts: Mapping[str, Any]) -> dict[str, bytes]:
     """Every chart as `NAME.svg` and as `NAME.png`, the same as `save` writes them."""
-    asked = json.dumps({name: chart.to_dict() for name, chart in charts.items()})
+    from altair import SCHEMA_VERSION
+
+    version = "_".join(SCHEMA_VERSION.split(".")[:2])
+    asked = json.dumps({"version": version, "charts": {name: chart.to_dict() for name, chart in charts.items()}})
     command = [sys.executable, "-m", "benchmark.drawing"]
     try:
         done = subprocess.run(  # noqa: S603
@@ -35,18 +38,16 @@ def drawn(charts: Mapping[str, Any]) -> dict[str, bytes]:
     return {name: b64decode(content) for name, content in json.loads(done.stdout).items()}
 
 
-def _draw(spec: dict[str, Any], kind: Literal["svg", "png"]) -> bytes:
-    from altair.utils.mimebundle import spec_to_mimebundle
-
-    made: Any = spec_to_mimebundle(spec, format=kind, mode="vega-lite", scale_factor=PNG_SCALE)
-    content = (made[0] if isinstance(made, tuple) else made)[_MIME[kind]]
-    return content.encode() if isinstance(content, str) else bytes(content)
-
-
 def _main() -> None:
-    asked: dict[str, dict[str, Any]] = json.load(sys.stdin)
-    made = {f"{name}.{kind}": b64encode(_draw(spec, kind)).decode() for name, spec in asked.items() for kind in _MIME}
-    json.dump(made, sys.stdout)
+    """Nothing else is loaded here: whoever looks at a page waits for it."""
+    import vl_convert
+
+    asked = json.load(sys.stdin)
+    made: dict[str, bytes] = {}
+    for name, spec in asked["charts"].items():
+        made[f"{name}.svg"] = vl_convert.vegalite_to_svg(spec, vl_version=asked["version"]).encode()
+        made[f"{name}.png"] = vl_convert.vegalite_to_png(spec, vl_version=asked["version"], scale=PNG_SCALE, ppi=72)
+    json.dump({name: b64encode(content).decode() for name, content in made.items()}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from benchmark.drawing import drawn
+from benchmark.drawing import PNG_SCALE, drawn
 from benchmark.runs.aggregate import Aggregate
 from benchmark.runs.charts import charts_of
 from benchmark.runs.desk import Progress, RunDesk
@@ -220,7 +220,8 @@ def _show_charts(made: Aggregate) -> None:
     pictures = drawing.result()
     for name in charts_of(made):
         title = _TITLES.get(name, name)
-        st.image(pictures[f"{name}.svg"].decode(), width="content", alt=title)
+        picture = pictures[f"{name}.png"]  # not the SVG, whose letters may be wider here than where it was drawn
+        st.image(picture, width=_width(picture), alt=title)
         with st.container(horizontal=True):
             for kind, mime in (("svg", "image/svg+xml"), ("png", "image/png")):
                 st.download_button(
@@ -233,6 +234,11 @@ def _show_charts(made: Aggregate) -> None:
                     key=f"{name}-{kind}",
                     on_click="ignore",
                 )
+
+
+def _width(png: bytes) -> int:
+    """As wide as the chart is meant to be; the picture itself is finer."""
+    return round(int.from_bytes(png[16:20], "big") / PNG_SCALE)
 
 
 @st.cache_resource(max_entries=10, show_spinner=False)

@@ -13,53 +13,57 @@ from ui.workspace.markup import text
 
 KINDS = {"PASS": "pass", "WARN": "warn", "FAIL": "fail"}
 _WORST_FIRST = ("FAIL", "WARN", "PASS")
-_WIDTH, _HEIGHT, _RADIUS = 380, 300, 100
 _RINGS = (0.25, 0.5, 0.75, 1.0)
-_LABELS_AT, _LINE = 1.13, 15
+_NAMES_AT = 1.08
 _NARROW = 0.2
 _FEWEST_AXES = 3
 
 
 def radar(card: Card) -> str:
-    """The share that each group of metrics has reached; of fewer than three groups there is no picture."""
+    """The share that each group of metrics has reached; of fewer than three groups there is no picture.
+
+    Of boxes and a clipped shape, since Streamlit takes SVG out of a page's HTML.
+    """
     scores = group_scores(card)
     if len(scores) < _FEWEST_AXES:
         return ""
     axes = [(group, 2 * math.pi * at / len(scores)) for at, group in enumerate(scores)]
-    rings = "".join(f'<circle cx="0" cy="0" r="{_RADIUS * ring:g}"/>' for ring in _RINGS)
-    spokes = "".join(f'<path d="M0 0L{_at(angle, 1)}"/>' for _, angle in axes)
-    corners = " ".join(_at(angle, scores[group]) for group, angle in axes)
+    rings = "".join(f'<i class="ring" style="inset:{50 * (1 - ring):g}%"></i>' for ring in _RINGS)
+    spokes = "".join(f'<i class="spoke" style="transform:rotate({angle:.4f}rad)"></i>' for _, angle in axes)
+    corners = [_place(angle, scores[group]) for group, angle in axes]
+    shape = ",".join(f"{x:.1f}% {y:.1f}%" for x, y in corners)
+    dots = "".join(f'<i class="dot" style="left:{x:.1f}%;top:{y:.1f}%"></i>' for x, y in corners)
     names = "".join(_name(TITLES[group], scores[group], angle) for group, angle in axes)
     said = ", ".join(f"{TITLES[group]} {score:.0%}" for group, score in scores.items())
-    box = f"{-_WIDTH / 2:g} {-_HEIGHT / 2:g} {_WIDTH} {_HEIGHT}"
     return (
-        f'<svg class="cc-radar" viewBox="{box}" role="img" aria-label="{text(said)}">'
-        f'<g class="grid">{rings}{spokes}</g><polygon points="{corners}"/><g class="names">{names}</g></svg>'
-        "<figcaption>By group: a pass counts one, a warning half.</figcaption>"
+        f'<div class="cc-radar" role="img" aria-label="{text(said)}"><div>{rings}{spokes}'
+        f'<i class="shape" style="clip-path:polygon({shape})"></i>{dots}{names}</div></div>'
+        "<figcaption>Share of its limits that each group has met; a warning counts half.</figcaption>"
     )
 
 
-def _at(angle: float, share: float) -> str:
-    return f"{_RADIUS * share * math.sin(angle):.1f},{-_RADIUS * share * math.cos(angle):.1f}"
+def _place(angle: float, share: float) -> tuple[float, float]:
+    """In percent of the square around the circle."""
+    return 50 * (1 + share * math.sin(angle)), 50 * (1 - share * math.cos(angle))
 
 
 def _name(title: str, score: float, angle: float) -> str:
-    """Beside its axis, on the side where there is room."""
-    side, up = math.sin(angle), math.cos(angle)
-    anchor = "middle" if abs(side) < _NARROW else "start" if side > 0 else "end"
-    x, y = _RADIUS * _LABELS_AT * side, -_RADIUS * _LABELS_AT * up
-    y += -_LINE if up > 1 - _NARROW else _LINE if up < _NARROW - 1 else 0
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(title)}'
-        f'<tspan x="{x:.1f}" dy="{_LINE}">{score:.0%}</tspan></text>'
-    )
+    """Outside the circle, on the side where there is room."""
+    x, y = _place(angle, _NAMES_AT)
+    across, down = math.sin(angle), -math.cos(angle)
+    shift = f"translate({-50 + 50 * _side(across)}%, {-50 + 50 * _side(down)}%)"
+    return f'<span style="left:{x:.1f}%;top:{y:.1f}%;transform:{shift}">{text(title)} <b>{score:.0%}</b></span>'
+
+
+def _side(towards: float) -> int:
+    return 0 if abs(towards) < _NARROW else 1 if towards > 0 else -1
 
 
 def bars(card: Card) -> str:
     """Each graded metric against its own limit, the worst first: what is to be looked at stands at the top."""
     metrics = [metric for metric in card.metrics if metric.grade]
     rows = "".join(_rows(sorted(metrics, key=lambda one: _WORST_FIRST.index(one.grade or "PASS"))))
-    told = "Against its limit: a full bar has met it."
+    told = "Each graded metric against its limit, the worst first; a full bar has met it."
     return f'<div class="cc-reached">{rows}</div><figcaption>{told}</figcaption>'
 
 

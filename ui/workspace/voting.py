@@ -8,6 +8,7 @@ import streamlit as st
 
 from benchmark.comparison import Ballot, Choice, ComparisonDesk, HistoryEntry, Reveal, RunState, Vote
 from benchmark.comparison.exports import agreement_head, agreement_row
+from instruments.tools import ReportSection
 from ui.guard import guarded
 from ui.workspace.markup import badge, draw, text
 from ui.workspace.prose import as_html
@@ -16,7 +17,6 @@ from ui.workspace.work import awaited, workers
 
 PARTS = CARD, COMPARISON, VOTE = "Report card", "Comparison", "Blind vote"
 PART = "benchmark-part"
-_HEIGHT = 560
 _REVEALED = "revealed ballot"
 _CHOICES: dict[Choice, str] = {
     "left": "Left is better",
@@ -90,17 +90,23 @@ def _hand_out(desk: ComparisonDesk, run_id: str) -> None:
 def _show_ballot(desk: ComparisonDesk, run: RunState, ballot: Ballot) -> None:
     if desk.has_seen(run.run_id, voter()):
         st.caption("Not blind: you have seen which model is which.")
+    alike = [section for section in ballot.left.sections if section in ballot.right.sections]
     sides = st.columns(2, gap="medium")
     for name, place, output in zip(("Left", "Right"), sides, (ballot.left, ballot.right), strict=True):
-        with place:
+        with place, st.container(border=True, key=f"ballot-{name.lower()}"):
             st.markdown(f"#### {name}", anchors=False)
-            with st.container(height=_HEIGHT, border=True, key=f"ballot-{name.lower()}"):
-                for section in output.sections:
-                    draw(f"<h3>{text(section.title)}</h3>{as_html(section.markdown, _nowhere)}", "cc-report")
+            draw("".join(_section(one) for one in output.sections if one not in alike), "cc-report")
+    if alike:
+        with st.expander(f"The same on both sides: {', '.join(section.title for section in alike)}"):
+            draw("".join(map(_section, alike)), "cc-report")
     st.markdown("**Which report would you rather work with?**")
     with st.container(horizontal=True, key="vote"):
         for choice, label in _CHOICES.items():
             st.button(label, key=f"vote-{choice}", on_click=_cast, args=(desk, ballot.id, choice))
+
+
+def _section(section: ReportSection) -> str:
+    return f"<h3>{text(section.title)}</h3>{as_html(section.markdown, _nowhere)}"
 
 
 def _nowhere(_said: str, _beside: str) -> None:
