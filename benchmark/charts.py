@@ -1,19 +1,20 @@
-"""Charts as Altair objects: the page shows them, files get them as SVG or PNG."""
+"""Charts as Altair objects, for files: SVG, PNG or JSON."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
 from benchmark.card import Card, Graded
 from benchmark.card_files import figure
+from benchmark.drawing import PNG_SCALE
 from benchmark.metrics.calibration import Bin
-from benchmark.thresholds import GRADES, Limit, thresholds
+from benchmark.shares import group_scores, reached
+from benchmark.thresholds import GRADES, thresholds
 from errors import InputError
 
 KINDS = (".svg", ".png", ".json")
@@ -21,8 +22,6 @@ COLOURS = {"PASS": "#2f7f5f", "WARN": "#d9a02b", "FAIL": "#b23a30"}
 Chart = Any
 """Whatever Altair makes: its own types tell layers and facets apart, which nobody here needs to."""
 _INK, _RULE = "#33414d", "#cdd5db"
-_PNG_SCALE = 2.0
-_WORTH = {"PASS": 1.0, "WARN": 0.5, "FAIL": 0.0}
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 _LABELS_AT = 1.1
 _NARROW = 0.2
@@ -33,30 +32,10 @@ def save(chart: Any, path: Path) -> Path:
     if path.suffix not in KINDS:
         raise InputError(f"a chart can be saved as {', '.join(KINDS)}, not as {path.suffix or path.name!r}.")
     if path.suffix == ".png":
-        chart.save(str(path), scale_factor=_PNG_SCALE)
+        chart.save(str(path), scale_factor=PNG_SCALE)
     else:
         chart.save(str(path))
     return path
-
-
-def rendered(chart: Any, kind: Literal["svg", "png"]) -> bytes:
-    """The same as a file would hold."""
-    if kind == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
-        return text.getvalue().encode()
-    picture = io.BytesIO()
-    chart.save(picture, format="png", scale_factor=_PNG_SCALE)
-    return picture.getvalue()
-
-
-def group_scores(card: Card) -> dict[str, float]:
-    """By group of metrics: a pass counts one, a warning half, a failure nothing; groups without grades are left out."""
-    groups: dict[str, list[float]] = {}
-    for metric in card.metrics:
-        if metric.grade:
-            groups.setdefault(metric.group, []).append(_WORTH[metric.grade])
-    return {group: sum(worth) / len(worth) for group, worth in groups.items()}
 
 
 def radar(card: Card) -> Chart:
@@ -125,14 +104,6 @@ def _bar(metric: Graded) -> dict[str, Any]:
         "reached": reached(metric.value, limit),
         "figure": f"{figure(metric)} ({metric.limit})",
     }
-
-
-def reached(value: float, limit: Limit) -> float:
-    """1 where the limit is met; below it, how much of the way."""
-    if limit.grade(value) == "PASS":
-        return 1.0
-    near, far = (value, limit.passes) if limit.better == "higher" else (limit.passes, value)
-    return max(0.0, near / far) if far else 0.0
 
 
 def _angle(at: int, of: int) -> float:

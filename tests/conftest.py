@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from playwright.sync_api import Browser, Page
 
 from graph.assembly import build_runtime, prepare_database
 from graph.runtime import InterviewRuntime
@@ -15,9 +16,12 @@ from settings import Settings
 from storage.crypto import Vault, load_vault
 from storage.database import Database
 from storage.embedded import Services, services
+from tests.attached import Attached, attached_to
+from tests.browser import chromium
 from tests.gateway import Gateway, gateway
 from tests.product import Product, started
 from tests.support import processes_below, temporary_home
+from tests.workspace import therapist
 
 TEMPLATE = "crosscut_template"
 
@@ -86,6 +90,26 @@ def product() -> Iterator[Product]:
             yield running
         assert running.process.returncode == 0, running.said()
         assert processes_below(home) == []
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def attached(product: Product) -> Iterator[Attached]:
+    """A runtime beside the page's own, as the patient's browser would have: on the same database."""
+    with attached_to(product) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, product: Product) -> Iterator[Page]:
+    """A therapist's page."""
+    with therapist(browser, product) as opened:
+        yield opened
 
 
 @pytest.fixture

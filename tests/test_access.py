@@ -65,6 +65,14 @@ def test_what_is_nobodys_is_taken_over_by_an_admin_who_works_here_and_what_is_so
         assert not any(may_take_over(user, _session(owner)) for owner in (MINE, YOURS))
 
 
+def test_a_vote_is_signed_by_the_verified_identity_and_not_by_a_name() -> None:
+    settings = Settings(_env_file=None, **LOGIN)
+    namesakes = [user_of({"iss": ISSUER, "sub": sub, "name": "Ada"}, settings) for sub in ("1", "2")]
+    renamed = user_of({"iss": ISSUER, "sub": "1", "name": "therapist"}, settings)
+    assert [user.signature for user in (*namesakes, renamed)] == [MINE, YOURS, MINE]
+    assert LOCAL_USER.signature == "therapist"
+
+
 def _named(value: object) -> str | None:
     return "+".join(sorted(value.roles)) or "no role" if isinstance(value, User) else None
 

@@ -17,12 +17,14 @@ from typer.testing import CliRunner, Result
 from agents.models import cost_usd
 from benchmark.card import card_of, core_of
 from benchmark.card_files import as_csv, as_json, as_markdown
-from benchmark.charts import bars, group_scores, radar, reached, reliability_chart, save
+from benchmark.charts import bars, radar, reliability_chart, save
 from benchmark.desk import MOST_TRIES, BenchmarkDesk, open_benchmark
+from benchmark.drawing import drawn
 from benchmark.judge import CRITERIA, NOT_RUN, Judgement
 from benchmark.metrics import deterministic
 from benchmark.metrics.bertscore import EmbeddedScorer
 from benchmark.metrics.calibration import reliability
+from benchmark.shares import group_scores, reached
 from benchmark.snapshot import Snapshot
 from benchmark.thresholds import read_thresholds, thresholds
 from cli import app
@@ -190,10 +192,13 @@ def test_no_words_of_others_become_a_formula_or_markup(snapshot: Snapshot) -> No
 def test_charts_are_drawn_to_files(desk: BenchmarkDesk, snapshot: Snapshot, tmp_path: Path) -> None:
     card = desk.card(snapshot.sha256)
     assert save(radar(card), tmp_path / "radar.png").read_bytes().startswith(b"\x89PNG")
-    drawn = save(bars(card), tmp_path / "bars.svg").read_text()
-    assert drawn.startswith("<svg")
+    shown = save(bars(card), tmp_path / "bars.svg").read_text()
+    assert shown.startswith("<svg")
     for metric in card.metrics:
-        assert (f">{metric.label}<" in drawn) == (metric.grade is not None)
+        assert (f">{metric.label}<" in shown) == (metric.grade is not None)
+    apart = drawn({"radar": radar(card), "bars": bars(card)})  # by another process, and yet the same
+    assert set(apart) == {"radar.svg", "radar.png", "bars.svg", "bars.png"}
+    assert all(apart[path.name] == path.read_bytes() for path in tmp_path.iterdir())
     assert "mean confidence" in save(reliability_chart(reliability([(0.5, True)])), tmp_path / "r.svg").read_text()
     scores = group_scores(card)
     assert set(scores) == {metric.group for metric in card.metrics if metric.grade}

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
-from playwright.sync_api import TimeoutError as TooLate
+from playwright.sync_api import Page, expect
 
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.profile import SessionStatus
 from tests import gateway as stand_in
-from tests.browser import chromium
+from tests.attached import Attached
 from tests.gateway import Behaviour, gateway
 from tests.product import Product, started
 from tests.support import temporary_home
-from tests.workspace import attached, open_tab, say, therapist
+from tests.workspace import open_tab, say
 
 pytestmark = pytest.mark.browser
 
@@ -62,24 +60,16 @@ def product() -> Iterator[Product]:  # one of its own, which can reach models
             yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
 @pytest.fixture
-def page(browser: Browser, product: Product) -> Iterator[Page]:
-    with therapist(browser, product) as opened:
-        yield opened
-        assert opened.title() != "owned"
-        assert opened.locator("[data-testid=stMain] img[onerror], [data-testid=stMain] .katex").count() == 0
+def page(page: Page) -> Iterator[Page]:
+    yield page
+    assert page.title() != "owned"
+    assert page.locator("[data-testid=stMain] img[onerror], [data-testid=stMain] .katex").count() == 0
 
 
 @pytest.fixture(scope="module")
-def runtime(product: Product) -> Iterator[InterviewRuntime]:  # on the product's own database
-    with attached(product) as (made, _):
-        yield made
+def runtime(attached: Attached) -> InterviewRuntime:  # on the product's own database
+    return attached.runtime
 
 
 @pytest.fixture(scope="module")
@@ -95,17 +85,6 @@ def _downloaded(page: Page, name: str) -> bytes:
     with page.expect_download() as waiting:
         page.get_by_role("button", name=name, exact=True).click()
     return waiting.value.path().read_bytes()
-
-
-def _insist(act: Callable[[], None], until: Locator) -> None:
-    """Act until it shows: a click that falls into a redraw of the page is lost, as it would be for a person."""
-    for _ in range(8):
-        with suppress(TooLate):
-            act()
-        with suppress(TooLate):
-            until.wait_for(timeout=10_000)
-            return
-    expect(until).to_be_visible()
 
 
 def _part(page: Page, name: str) -> None:
@@ -157,8 +136,8 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(choices).to_have_count(2)  # below the two outputs, so both are there in full
     expect(ballot.get_by_text("A heliotrope summary", exact=False).first).to_be_visible()
     is_left = "heliotrope" in page.locator(".st-key-ballot-left").inner_text()
-    better = choices.filter(has_text="Left" if is_left else "Right")
-    _insist(lambda: better.click(timeout=10_000), page.get_by_role("heading", name=f"You chose {GOOD}"))
+    choices.filter(has_text="Left" if is_left else "Right").click()
+    expect(page.get_by_role("heading", name=f"You chose {GOOD}")).to_be_visible()
     page.get_by_role("button", name="See all columns").click()
     columns = page.locator(".cc-columns").first
     expect(columns.locator("th").filter(has_text=BROKEN).first).to_be_visible()
@@ -175,7 +154,7 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     page.get_by_role("button", name="Override", exact=True).click()
     history = page.locator(".cc-votes li")
     expect(history.first).to_contain_text("prefers Grief <b>of</b> a kind: I was there.")
-    expect(history.last).to_contain_text(f"chose {GOOD} over rules")
+    expect(history.last).to_contain_text(f"you chose {GOOD} over rules")
     expect(history.last).not_to_contain_text("not blind")
 
 
@@ -215,15 +194,9 @@ def test_a_run_is_started_by_the_form_watched_read_and_deleted(page: Page, produ
     assert _downloaded(page, "Accuracy by model, PNG").startswith(b"\x89PNG")
     page.get_by_role("button", name="All runs").click()
     page.get_by_role("button", name="Open").click()
-    sure = page.get_by_role("button", name="Delete this run")
-    _insist(lambda: page.get_by_role("button", name="Delete", exact=True).click(timeout=10_000), sure)
-
-    def delete() -> None:
-        if not sure.is_visible():  # a redraw has closed it
-            page.get_by_role("button", name="Delete", exact=True).click(timeout=10_000)
-        sure.click(timeout=10_000)
-
-    _insist(delete, page.get_by_role("button", name="Start the run"))
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete this run").click()
+    expect(page.get_by_role("button", name="Start the run")).to_be_visible()
     expect(page.get_by_role("heading", name="Runs")).to_have_count(0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,9 +13,9 @@ from storage.corrections import Corrections
 from storage.database import Database
 from storage.labels import Labels
 from storage.notices import Notices
-from tests.browser import chromium
+from tests.attached import Attached
 from tests.product import Product
-from tests.workspace import DESK, PHONE, attached, open_tab, say, settle, therapist, turn
+from tests.workspace import DESK, PHONE, open_tab, say, settle, therapist, turn
 
 pytestmark = pytest.mark.browser
 
@@ -56,25 +55,13 @@ UNREADABLE = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
+def runtime(attached: Attached) -> InterviewRuntime:
+    return attached.runtime
 
 
 @pytest.fixture(scope="module")
-def beside(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
-    with attached(product) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def runtime(beside: tuple[InterviewRuntime, Database]) -> InterviewRuntime:
-    return beside[0]
-
-
-@pytest.fixture(scope="module")
-def database(beside: tuple[InterviewRuntime, Database]) -> Database:
-    return beside[1]
+def database(attached: Attached) -> Database:
+    return attached.database
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +69,6 @@ def half(runtime: InterviewRuntime) -> View:
     """Five items in: the second unclear, the answer to the third hostile, the one to the fourth worrying."""
     answers = ("Several days.", "Hard to say.", "Still hard to say.", HOSTILE, "Several days.", WORRY, "Not at all.")
     return say(runtime, runtime.start(seed=5), *answers)
-
-
-@pytest.fixture
-def page(browser: Browser, product: Product) -> Iterator[Page]:
-    with therapist(browser, product) as opened:
-        yield opened
 
 
 def test_a_therapist_sees_the_patient_write_and_keeps_what_is_being_typed(

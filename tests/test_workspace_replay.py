@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from graph.replay import Replay
-from graph.runtime import InterviewRuntime
-from storage.database import Database
-from tests.browser import chromium
+from tests.attached import Attached
 from tests.product import Product
-from tests.workspace import attached, open_tab, say, therapist
+from tests.workspace import open_tab, say
 
 pytestmark = pytest.mark.browser
 
 DANGER = "I am going to kill myself tonight."
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def beside(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
-    with attached(product) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser, product: Product) -> Iterator[Page]:
-    with therapist(browser, product) as opened:
-        yield opened
 
 
 def _choose(page: Page, name: str, number: int) -> None:
@@ -43,10 +21,8 @@ def _choose(page: Page, name: str, number: int) -> None:
     field.press("Enter")
 
 
-def test_states_differences_and_another_way(
-    page: Page, product: Product, beside: tuple[InterviewRuntime, Database]
-) -> None:
-    runtime, database = beside
+def test_states_differences_and_another_way(page: Page, product: Product, attached: Attached) -> None:
+    runtime, database = attached.runtime, attached.database
     view = say(runtime, runtime.start(seed=4), "Several days.", "Not at all.", "Not at all.")
     checkpoints = Replay(database, runtime).checkpoints(view.session_id)
     asked_second = next(one for one in checkpoints if one.nodes == ("ASK_ITEM",) and one.item == 2)
@@ -81,9 +57,9 @@ def test_states_differences_and_another_way(
 
 
 def test_a_stopped_session_is_read_up_to_its_stop_and_left_only_from_before(
-    page: Page, product: Product, beside: tuple[InterviewRuntime, Database]
+    page: Page, product: Product, attached: Attached
 ) -> None:
-    runtime, database = beside
+    runtime, database = attached.runtime, attached.database
     view = say(runtime, runtime.start(seed=6), "Several days.", DANGER)
     checkpoints = Replay(database, runtime).checkpoints(view.session_id)
     before = next(one for one in checkpoints if one.nodes == ("ASK_ITEM",) and one.item == 2)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Download, Locator, Page, expect
+from playwright.sync_api import Download, Locator, Page, expect
 
 from graph.exports import exported
 from graph.runtime import InterviewRuntime
 from graph.view import View
-from storage.database import Database
 from storage.links import PatientLinks
-from tests.browser import chromium
+from tests.attached import Attached
 from tests.product import Product
-from tests.workspace import attached, open_tab, therapist
+from tests.workspace import open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -34,26 +32,8 @@ TITLE = "Crosscut"
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser, product: Product) -> Iterator[Page]:
-    with therapist(browser, product) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def beside(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
-    with attached(product) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def runtime(beside: tuple[InterviewRuntime, Database]) -> InterviewRuntime:  # on the product's own database
-    return beside[0]
+def runtime(attached: Attached) -> InterviewRuntime:  # on the product's own database
+    return attached.runtime
 
 
 @pytest.fixture(scope="module")
@@ -202,10 +182,8 @@ def test_a_corrected_score_is_marked_in_a_new_revision(
     assert [(one.item_id, one.original, one.score) for one in newest.corrections] == [("L1-03", 4, 1)]
 
 
-def test_a_patient_sees_nothing_of_it(
-    page: Page, product: Product, finished: View, beside: tuple[InterviewRuntime, Database]
-) -> None:
-    page.goto(f"{product.address}/?patient={PatientLinks(beside[1]).token(finished.session_id)}")
+def test_a_patient_sees_nothing_of_it(page: Page, product: Product, finished: View, attached: Attached) -> None:
+    page.goto(f"{product.address}/?patient={PatientLinks(attached.database).token(finished.session_id)}")
     expect(page.get_by_text("That was the last question.", exact=False)).to_be_visible()
     for words in ("Report", "Profile", "Provisional Impressions", "confidence"):
         expect(page.get_by_text(words, exact=False)).to_have_count(0)

@@ -7,26 +7,13 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from graph.assembly import build_runtime
 from graph.runtime import InterviewRuntime
 from graph.view import View
-from storage.crypto import load_vault
-from storage.database import Database
-from storage.embedded import services
 from tests.browser import Watched
 from tests.product import Product
 
 PATIENCE = 60_000
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-
-
-@contextmanager
-def attached(product: Product) -> Iterator[tuple[InterviewRuntime, Database]]:
-    """A runtime beside the page's own, as the patient's browser would have: on the same database."""
-    with services(product.settings) as found, Database(found.database_url, load_vault(product.settings)) as database:
-        runtime = build_runtime(product.settings, database)
-        yield runtime, database
-        runtime.close()
 
 
 @contextmanager

@@ -10,6 +10,9 @@ from settings import Settings, listed
 from storage.sessions import LOCAL_OWNER, NOBODYS, Session
 from ui.registry import ROLES, Page, Role
 
+NAMELESS = "therapist"
+"""What the one user of an installation without a login is called."""
+
 
 @dataclass(frozen=True)
 class User:
@@ -23,6 +26,11 @@ class User:
     def is_local(self) -> bool:
         """The one user of an installation that nobody else can reach; every session is theirs."""
         return self.owner == LOCAL_OWNER
+
+    @property
+    def signature(self) -> str:
+        """What their votes are kept under. Not the name, which two may have in common and anybody may change."""
+        return NAMELESS if self.is_local else self.owner
 
     @property
     def is_clinician(self) -> bool:

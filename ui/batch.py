@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from benchmark.charts import rendered
+from benchmark.drawing import PNG_SCALE, drawn
 from benchmark.runs.aggregate import Aggregate
 from benchmark.runs.charts import charts_of
 from benchmark.runs.desk import Progress, RunDesk
@@ -19,10 +20,11 @@ from benchmark.runs.writing import texts
 from errors import NotFoundError
 from ui.batch_form import offer_run
 from ui.bench import workbench
-from ui.guard import guarded
+from ui.guard import guarded, log_fault
 from ui.markdown import plain
 from ui.workspace.markup import draw, draw_style
 from ui.workspace.prose import as_html
+from ui.workspace.work import workers
 from workers.celery_app import configure
 from workers.runs import open_desk
 
@@ -67,7 +69,7 @@ def show() -> None:
         run = desk.status(chosen)
     except NotFoundError:
         st.info("There is no such run any more.")
-        st.button("All runs", on_click=_leave)
+        st.button("All runs", key="all-runs", on_click=_leave)
         return
     _show_run(desk, run)
 
@@ -134,12 +136,14 @@ def _counted(run: Progress) -> str:
 
 
 def _show_run(desk: RunDesk, run: Progress) -> None:
-    st.button("All runs", type="tertiary", icon=":material/arrow_back:", on_click=_leave)
+    """What can be clicked keeps its place while the run comes to its end: an open question stays open."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.button("All runs", key="all-runs", type="tertiary", icon=":material/arrow_back:", on_click=_leave)
+        _offer_deletion(desk, run)
     st.subheader(plain(run.name), anchor=False)
     st.markdown(f"{_STATUS[run.status]} {plain(run.run_id)}")
     _tick(desk, run)
-    with st.container(horizontal=True):
-        _offer_acts(desk, run)
+    _offer_acts(desk, run)
     if run.is_over:
         made = _made(desk, run)
         _offer_files(desk, made, run)
@@ -147,17 +151,28 @@ def _show_run(desk: RunDesk, run: Progress) -> None:
         _show_charts(made)
 
 
+def _offer_deletion(desk: RunDesk, run: Progress) -> None:
+    with st.popover("Delete", icon=":material/delete:", key="delete"):
+        st.write("The run, its figures, its answers and the sessions that it kept are deleted for good.")
+        st.button("Delete this run", key="delete-now", type="primary", on_click=_delete, args=(desk, run.run_id))
+
+
 def _offer_acts(desk: RunDesk, run: Progress) -> None:
     if run.status == "running":
-        with st.popover("Cancel", icon=":material/cancel:"):
+        with st.popover("Cancel", icon=":material/cancel:", key="cancel"):
             st.write("What has not ended is taken back. What is done stays, and the run can be resumed.")
-            st.button("Cancel this run", type="primary", on_click=_act, args=(desk.cancel, run.run_id))
-    if run.failed or run.cancelled:
-        again = run.failed + run.cancelled
-        st.button(f"Resume ({again:,})", icon=":material/replay:", on_click=_act, args=(desk.resume, run.run_id))
-    with st.popover("Delete", icon=":material/delete:"):
-        st.write("The run, its figures, its answers and the sessions that it kept are deleted for good.")
-        st.button("Delete this run", type="primary", on_click=_delete, args=(desk, run.run_id))
+            st.button(
+                "Cancel this run", key="cancel-now", type="primary", on_click=_act, args=(desk.cancel, run.run_id)
+            )
+    elif again := run.failed + run.cancelled:
+        st.button(
+            f"Resume ({again:,})",
+            key="resume",
+            icon=":material/replay:",
+            on_click=_act,
+            args=(desk.resume, run.run_id),
+            help="What failed or was cancelled is tried again.",
+        )
 
 
 def _act(act: Any, run_id: str) -> None:
@@ -192,14 +207,26 @@ def _show_tables(made: Aggregate) -> None:
 
 
 def _show_charts(made: Aggregate) -> None:
-    for name, picture in _pictures(made.model_dump_json()).items():
+    """They come when they are drawn; the page can be used meanwhile."""
+    drawing = _drawing(made.model_dump_json())
+    st.fragment(_await, run_every=None if drawing.done() else _LOOK_EVERY_SECONDS)(drawing, was_done=drawing.done())
+    if not drawing.done():
+        return
+    if error := drawing.exception():
+        log_fault(error)
+        _drawing.clear()  # whoever looks again has them drawn again
+        st.warning("The charts could not be drawn. The tables and files above are complete without them.")
+        return
+    pictures = drawing.result()
+    for name in charts_of(made):
         title = _TITLES.get(name, name)
-        st.image(picture, width="content", alt=title)
+        picture = pictures[f"{name}.png"]  # not the SVG, whose letters may be wider here than where it was drawn
+        st.image(picture, width=_width(picture), alt=title)
         with st.container(horizontal=True):
             for kind, mime in (("svg", "image/svg+xml"), ("png", "image/png")):
                 st.download_button(
                     f"{title}, {kind.upper()}",
-                    partial(_picture, made, name, kind),
+                    pictures[f"{name}.{kind}"],
                     file_name=f"{name}.{kind}",
                     mime=mime,
                     type="tertiary",
@@ -209,14 +236,21 @@ def _show_charts(made: Aggregate) -> None:
                 )
 
 
-@st.cache_data(max_entries=10, show_spinner="Drawing the charts …")
-def _pictures(content: str) -> dict[str, str]:
-    made = Aggregate.model_validate_json(content)
-    return {name: rendered(chart, "svg").decode() for name, chart in charts_of(made).items()}
+def _width(png: bytes) -> int:
+    """As wide as the chart is meant to be; the picture itself is finer."""
+    return round(int.from_bytes(png[16:20], "big") / PNG_SCALE)
 
 
-def _picture(made: Aggregate, name: str, kind: Any) -> bytes:
-    return rendered(charts_of(made)[name], kind)
+@st.cache_resource(max_entries=10, show_spinner=False)
+def _drawing(content: str) -> Future[dict[str, bytes]]:
+    return workers().submit(drawn, charts_of(Aggregate.model_validate_json(content)))
+
+
+def _await(drawing: Future[dict[str, bytes]], *, was_done: bool) -> None:
+    if drawing.done() != was_done:
+        st.rerun(scope="app")
+    if not was_done:
+        st.caption(":material/pending: The charts are being drawn …")
 
 
 # ---- taking it away ----
@@ -250,11 +284,11 @@ def _file(desk: RunDesk, made: Aggregate, run_id: str, name: str) -> bytes:
 
 
 def _everything(desk: RunDesk, made: Aggregate, run_id: str) -> bytes:
-    charts, packed = charts_of(made), io.BytesIO()
+    packed = io.BytesIO()
+    pictures = _drawing(made.model_dump_json()).result()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in texts(made, desk.cells(run_id), list(charts)).items():
+        for name, content in texts(made, desk.cells(run_id), list(charts_of(made))).items():
             archive.writestr(name, content.encode())
-        for name, chart in charts.items():
-            archive.writestr(f"{name}.svg", rendered(chart, "svg"))
-            archive.writestr(f"{name}.png", rendered(chart, "png"))
+        for name, picture in pictures.items():
+            archive.writestr(name, picture)
     return packed.getvalue()

@@ -38,7 +38,9 @@ def show(view: View) -> None:
     freezing = workers().submit(_cards().snapshots.of_session, view.session_id)
     frozen: list[Frozen] = awaited(freezing, "Freezing the report; one that is missing is written first …")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = st.segmented_control("Look at", PARTS, default=CARD, required=True, key=PART)
+        part = st.segmented_control(
+            "Look at", PARTS, default=CARD, required=True, key=PART, label_visibility="collapsed"
+        )
         chosen = _choose(frozen)
     if part == COMPARISON:
         show_comparison(_comparisons(), chosen)
@@ -100,11 +102,11 @@ def _show_card(frozen: Frozen) -> None:
     desk = _cards()
     _ask_for(desk, frozen.sha256)
     card = desk.card(frozen.sha256)
-    # What is drawn in here has no buttons: a click on one that is being drawn again may be lost.
+    # What is looked at again has no buttons, and one line before as after: nothing moves away under a click.
     every = _LOOK_EVERY_SECONDS if card.pending else None
-    st.fragment(_await, run_every=every)(frozen.sha256, card.pending)
+    st.fragment(_tell_pending, run_every=every)(frozen.sha256, card.pending)
     if card.failed:
-        _show_failed(desk, frozen.sha256, card)
+        _show_failed(frozen.sha256, card)
     show_card(card)
     _offer_files(desk, card)
 
@@ -118,24 +120,27 @@ def _ask_for(desk: BenchmarkDesk, sha256: str, *, again: bool = False) -> None:
             _send(MEASURE, job.id)
 
 
-def _await(sha256: str, pending: tuple[str, ...]) -> None:
+def _tell_pending(sha256: str, pending: tuple[str, ...]) -> None:
     with guarded():
         if not pending:
+            st.caption("Everything that can be measured here has been measured.")
             return
         if _cards().card(sha256).pending != pending:
             st.rerun(scope="app")
         named = " and ".join(_LONG[name] for name in pending)
-        st.info(f"Still to come: {named}. A worker is at it; the card fills in by itself.", icon=":material/pending:")
+        st.caption(f":material/pending: Still to come: {named}. The card fills in by itself.")
 
 
-def _show_failed(desk: BenchmarkDesk, sha256: str, card: Card) -> None:
+def _show_failed(sha256: str, card: Card) -> None:
     for name, why in sorted(card.failed.items()):
-        st.warning(f"{_LONG[name].capitalize()} could not be had.")
+        st.warning(f"{_LONG[name][0].upper()}{_LONG[name][1:]} could not be had.")
         st.text(why, width="stretch")
-    if st.button("Try again"):
-        with guarded():
-            _ask_for(desk, sha256, again=True)
-            st.rerun()
+    st.button("Try again", key="measure-again", on_click=_ask_again, args=(sha256,))
+
+
+def _ask_again(sha256: str) -> None:
+    with guarded():
+        _ask_for(_cards(), sha256, again=True)
 
 
 def _offer_files(desk: BenchmarkDesk, card: Card) -> None:

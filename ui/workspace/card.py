@@ -8,16 +8,14 @@ import streamlit as st
 
 from benchmark.card import NO_VERDICT, Card, Graded, ItemRow
 from benchmark.card_files import TITLES, figure, provenance_lines
-from benchmark.charts import bars, radar, rendered
 from benchmark.judge import NOT_RUN
+from ui.workspace.grades import KINDS, bars, radar
 from ui.workspace.markup import address, badge, draw, linked, text
-
-_KINDS = {"PASS": "pass", "WARN": "warn", "FAIL": "fail"}
 
 
 def show_card(card: Card) -> None:
     draw(_headline(card), "cc-verdict")
-    _show_charts(card)
+    draw(f"<figure>{radar(card)}</figure><figure>{bars(card)}</figure>", "cc-figures")
     draw("".join(_groups(card)), "cc-metrics")
     st.markdown("#### Judge", anchors=False)
     draw(_judge(card), "cc-metrics")
@@ -29,7 +27,7 @@ def show_card(card: Card) -> None:
 
 
 def graded(grade: str | None) -> str:
-    return badge(grade, _KINDS[grade]) if grade else f'<span class="soft">{NO_VERDICT}</span>'
+    return badge(grade, KINDS[grade]) if grade else f'<span class="soft">{NO_VERDICT}</span>'
 
 
 def _headline(card: Card) -> str:
@@ -39,23 +37,6 @@ def _headline(card: Card) -> str:
         f"<p>{graded(shown.grade)}</p><div><p><b>{text(shown.text)}</b></p>"
         f'<p class="soft">{text(of)}. The verdict is the worst of all metrics.</p></div>'
     )
-
-
-# ---- charts ----
-
-
-def _show_charts(card: Card) -> None:
-    by_group, by_metric = _pictures(card.model_dump_json())
-    left, right = st.columns(2, gap="medium")
-    left.image(by_group, width="stretch", alt="Share of metrics that pass, by group")
-    right.image(by_metric, width="stretch", alt="Every graded metric against its limit")
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _pictures(content: str) -> tuple[str, str]:
-    """As the files have them, on white paper; drawn once a card."""
-    card = Card.model_validate_json(content)
-    return rendered(radar(card), "svg").decode(), rendered(bars(card), "svg").decode()
 
 
 # ---- metrics ----

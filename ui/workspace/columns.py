@@ -10,7 +10,8 @@ from benchmark.comparison.exports import NOTHING, agreement_head, agreement_row,
 from benchmark.comparison.types import Cell, ReportDiff, Run, SectionDiff
 from ui.workspace.markup import badge, text
 
-_TAG = re.compile(r"</?(?:sym|quote|med)>")
+_MARKS = re.compile(r"</?(?:sym|quote|med)>|\*\*")
+_POINT = re.compile(r"(?m)^- ")
 _ELEMENTS = {"same": "span", "added": "ins", "removed": "del"}
 _LONGEST_SAME = 40
 
@@ -81,7 +82,7 @@ def _section(section: SectionDiff) -> str:
 
 def _run(run: Run) -> str:
     """What is the same at length is cut in its middle: the differences are what is looked for."""
-    said = unescaped(_TAG.sub("", run.text))
+    said = unescaped(_POINT.sub("• ", _MARKS.sub("", run.text)))
     words = said.split(" ")
     if run.kind == "same" and len(words) > 2 * _LONGEST_SAME:
         said = f"{' '.join(words[:_LONGEST_SAME])} … {' '.join(words[-_LONGEST_SAME:])}"

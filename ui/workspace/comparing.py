@@ -11,7 +11,7 @@ import streamlit as st
 from benchmark.comparison import Comparison, ComparisonDesk, RunState, as_json, as_markdown
 from benchmark.comparison.desk import MOST_MODELS
 from benchmark.snapshot import Frozen
-from errors import CrosscutError
+from errors import CrosscutError, ServiceError
 from settings import RULES
 from ui.bench import settings
 from ui.guard import guarded
@@ -19,18 +19,19 @@ from ui.workspace.columns import agreement_table, column_table, diff_of, impress
 from ui.workspace.markup import badge, draw, text
 from ui.workspace.prose import as_html
 from ui.workspace.voting import VOTE, go_to, offer_override, show_history
-from ui.workspace.who import who
+from ui.workspace.who import voter
 
 _LOOK_EVERY_SECONDS = 1.0
 _PATIENCE = timedelta(seconds=20)
 _SAID = {
     "waiting": ("waiting", ""),
-    "asked": ("is asked …", "warn"),
-    "answered": ("has answered, is judged …", "warn"),
+    "asked": ("is asked …", ""),
+    "answered": ("has answered, is judged …", ""),
     "done": ("done", "pass"),
     "failed": ("failed", "fail"),
 }
 _ENOUGH = 2
+_REFUSED = "a comparison that was refused"
 
 
 def show_comparison(desk: ComparisonDesk, frozen: Frozen) -> None:
@@ -52,30 +53,41 @@ def _offer_run(desk: ComparisonDesk, frozen: Frozen, *, first: bool) -> None:
             "model sees the report that was written.</p>"
         )
         offered = [model for model in (*settings().offered_models, settings().model_diagnostician) if model != driver]
-        models = st.multiselect(
+        key = f"models-{frozen.sha256}"
+        st.multiselect(
             "Compare it with",
             list(dict.fromkeys(offered)),
             max_selections=MOST_MODELS,
             accept_new_options=True,
             placeholder="up to two models: choose, or type an id",
-            key=f"models-{frozen.sha256}",
+            key=key,
             format_func=_named,
         )
-        if st.button("Benchmark", type="primary" if first else "secondary", icon=":material/compare_arrows:"):
-            _ask(desk, frozen.sha256, models)
+        st.button(
+            "Benchmark",
+            key="compare",
+            type="primary" if first else "secondary",
+            icon=":material/compare_arrows:",
+            on_click=_ask,
+            args=(desk, frozen.sha256, key),
+        )
+        if refused := st.session_state.pop(_REFUSED, None):
+            draw(f'<p class="cc-error">{text(refused)}</p>')
 
 
 def _named(model: str) -> str:
     return "rules (embedded)" if model == RULES else model
 
 
-def _ask(desk: ComparisonDesk, sha256: str, models: Sequence[str]) -> None:
-    try:
-        desk.ask(sha256, models)
-    except CrosscutError as error:
-        draw(f'<p class="cc-error">{text(error)}</p>')
-    else:
-        st.rerun()
+def _ask(desk: ComparisonDesk, sha256: str, chosen: str) -> None:
+    """For the button's callback: what it asks for is asked, whatever interrupts the page that is drawn afterwards."""
+    with guarded():
+        try:
+            desk.ask(sha256, st.session_state[chosen])
+        except ServiceError:
+            raise
+        except CrosscutError as error:
+            st.session_state[_REFUSED] = str(error)
 
 
 def _choose(runs: Sequence[RunState]) -> RunState:
@@ -113,8 +125,8 @@ def _follow(desk: ComparisonDesk, run_id: str) -> None:
         if run.status not in ("queued", "running"):
             st.rerun(scope="app")
         over = sum(column.stage in ("done", "failed") for column in run.columns)
-        st.progress(over / len(run.columns), text=f"{over} of {len(run.columns)} columns are there")
-        rows = "".join(f"<li><b>{text(one.model)}</b> {badge(*_SAID[one.stage])}</li>" for one in run.columns)
+        st.progress(over / len(run.columns), text=f"{over} of {len(run.columns)} models are done")
+        rows = "".join(f"<li><b>{text(_named(one.model))}</b> {badge(*_SAID[one.stage])}</li>" for one in run.columns)
         draw(f"<ul>{rows}</ul>", "cc-stages")
         if run.status == "queued" and datetime.now(UTC) - run.asked_at > _PATIENCE:
             st.caption("No worker has taken it yet. `crosscut doctor` tells whether one runs.")
@@ -124,17 +136,21 @@ def _follow(desk: ComparisonDesk, run_id: str) -> None:
 
 
 def _show_made(desk: ComparisonDesk, run: RunState) -> None:
-    seen, shown = desk.has_seen(run.run_id, who()), f"show-columns-{run.run_id}"
-    if desk.open_ballot(run.run_id, who()):
+    seen, shown = desk.has_seen(run.run_id, voter()), f"show-columns-{run.run_id}"
+    if desk.open_ballot(run.run_id, voter()):
         st.info("You hold a ballot of this comparison. Its columns and figures come after your vote.")
-        st.button("To the ballot", type="primary", on_click=go_to, args=(VOTE,))
-    elif not seen and not st.session_state.get(shown) and desk.can_vote(run.run_id, who()):
-        st.success("The comparison is there. Who votes before looking votes blind.", icon=":material/check:")
+        st.button("To the ballot", key="to-ballot", type="primary", on_click=go_to, args=(VOTE,))
+    elif not seen and not st.session_state.get(shown) and desk.can_vote(run.run_id, voter()):
+        st.success(
+            "The comparison is ready. Vote before you look: once the columns are shown, your vote is no longer blind.",
+            icon=":material/check:",
+        )
         with st.container(horizontal=True):
-            st.button("Vote blind first", type="primary", on_click=go_to, args=(VOTE,))
-            st.button("Show the columns", on_click=st.session_state.__setitem__, args=(shown, True))
+            st.button("Vote blind first", key="vote-first", type="primary", on_click=go_to, args=(VOTE,))
+            show = partial(st.session_state.__setitem__, shown, True)
+            st.button("Show the columns", key="show-columns", on_click=show)
     else:
-        _show_columns(desk.comparison(run.run_id, who()))
+        _show_columns(desk.comparison(run.run_id, voter()))
         offer_override(desk, run)
         show_history(desk, run.run_id)
 
@@ -170,7 +186,7 @@ def _show_reports(made: Comparison) -> None:
                 f"<h3>{text(section.title)}</h3>{as_html(section.markdown, lambda *_: None)}"
                 for section in column.sections
             )
-            draw(f"<p><b>{text(column.model)}</b></p>{sections}", "cc-report cc-narrow")
+            draw(f"<p><b>{text(_named(column.model))}</b></p>{sections}", "cc-report")
 
 
 def _offer_files(made: Comparison) -> None:

@@ -35,7 +35,9 @@ def as_html(markdown: str, where: Where) -> str:
             inside = _inline(token.children or [], partial(_asked, where, beside))
             if tokens[at - 1].type == "th_open":
                 head.append(token.content)
-            elif column == 1:
+                drawn.append(inside)
+                continue
+            if column == 1:
                 beside = _TAG.sub("", token.content)
             drawn.append(inside or "—")
         elif kind == "td" and side == "open":

@@ -8,14 +8,15 @@ import streamlit as st
 
 from benchmark.comparison import Ballot, Choice, ComparisonDesk, HistoryEntry, Reveal, RunState, Vote
 from benchmark.comparison.exports import agreement_head, agreement_row
+from instruments.tools import ReportSection
+from ui.guard import guarded
 from ui.workspace.markup import badge, draw, text
 from ui.workspace.prose import as_html
-from ui.workspace.who import who
+from ui.workspace.who import voter
 from ui.workspace.work import awaited, workers
 
 PARTS = CARD, COMPARISON, VOTE = "Report card", "Comparison", "Blind vote"
 PART = "benchmark-part"
-_HEIGHT = 560
 _REVEALED = "revealed ballot"
 _CHOICES: dict[Choice, str] = {
     "left": "Left is better",
@@ -34,17 +35,17 @@ def show_vote(desk: ComparisonDesk, session_id: str) -> None:
     runs = [run for run in desk.runs_of(session_id) if run.status == "done"]
     if not runs:
         st.info("There is nothing to vote on yet: compare the driver with another model first.")
-        st.button("To the comparison", on_click=go_to, args=(COMPARISON,))
+        st.button("To the comparison", key="to-comparison", on_click=go_to, args=(COMPARISON,))
         return
     run = _choose(runs)
     if ballot_id := st.session_state.get(_REVEALED):
         if desk.ballots.get(ballot_id).run_id == run.run_id:
-            _show_reveal(desk, run, desk.reveal(ballot_id, who()))
+            _show_reveal(desk, run, desk.reveal(ballot_id, voter()))
             return
         del st.session_state[_REVEALED]
-    if ballot := desk.open_ballot(run.run_id, who()):
+    if ballot := desk.open_ballot(run.run_id, voter()):
         _show_ballot(desk, run, ballot)
-    elif desk.can_vote(run.run_id, who()):
+    elif desk.can_vote(run.run_id, voter()):
         _offer_ballot(desk, run)
     else:
         st.info("There is no pair of this comparison left for you to vote on.")
@@ -57,9 +58,7 @@ def _choose(runs: Sequence[RunState]) -> RunState:
     run_id: str = st.selectbox(
         "Comparison",
         list(by_id),
-        format_func=lambda one: (
-            f"{by_id[one].asked_at.astimezone():%d %b %Y, %H:%M} · {len(by_id[one].columns)} models"
-        ),
+        format_func=lambda one: _dated(by_id[one]),
         key=f"vote-run-{runs[0].run_id}",
         width=320,
     )
@@ -78,29 +77,36 @@ def _offer_ballot(desk: ComparisonDesk, run: RunState) -> None:
         "You get two reports on the same frozen session, side by side and in random order, and nothing that says whose "
         "they are. The figures of this comparison stay hidden until you have voted."
     )
-    if desk.has_seen(run.run_id, who()):
+    if desk.has_seen(run.run_id, voter()):
         st.warning("You have already seen which model is which. Your vote is kept, and counted apart as not blind.")
-    st.button("Give me a ballot", type="primary", on_click=_hand_out, args=(desk, run.run_id))
+    st.button("Give me a ballot", key="hand-out", type="primary", on_click=_hand_out, args=(desk, run.run_id))
 
 
 def _hand_out(desk: ComparisonDesk, run_id: str) -> None:
-    desk.ballot(run_id, who())
+    with guarded():
+        desk.ballot(run_id, voter())
 
 
 def _show_ballot(desk: ComparisonDesk, run: RunState, ballot: Ballot) -> None:
-    if desk.has_seen(run.run_id, who()):
+    if desk.has_seen(run.run_id, voter()):
         st.caption("Not blind: you have seen which model is which.")
+    alike = [section for section in ballot.left.sections if section in ballot.right.sections]
     sides = st.columns(2, gap="medium")
     for name, place, output in zip(("Left", "Right"), sides, (ballot.left, ballot.right), strict=True):
-        with place:
+        with place, st.container(border=True, key=f"ballot-{name.lower()}"):
             st.markdown(f"#### {name}", anchors=False)
-            with st.container(height=_HEIGHT, border=True, key=f"ballot-{name.lower()}"):
-                for section in output.sections:
-                    draw(f"<h3>{text(section.title)}</h3>{as_html(section.markdown, _nowhere)}", "cc-report")
+            draw("".join(_section(one) for one in output.sections if one not in alike), "cc-report")
+    if alike:
+        with st.expander(f"The same on both sides: {', '.join(section.title for section in alike)}"):
+            draw("".join(map(_section, alike)), "cc-report")
     st.markdown("**Which report would you rather work with?**")
     with st.container(horizontal=True, key="vote"):
         for choice, label in _CHOICES.items():
             st.button(label, key=f"vote-{choice}", on_click=_cast, args=(desk, ballot.id, choice))
+
+
+def _section(section: ReportSection) -> str:
+    return f"<h3>{text(section.title)}</h3>{as_html(section.markdown, _nowhere)}"
 
 
 def _nowhere(_said: str, _beside: str) -> None:
@@ -109,9 +115,10 @@ def _nowhere(_said: str, _beside: str) -> None:
 
 def _cast(desk: ComparisonDesk, ballot_id: str, choice: Choice) -> None:
     """A second click on the same ballot, as of a double click, votes no second time."""
-    if not desk.ballots.votes_on(ballot_id):
-        desk.vote(ballot_id, choice, who())
-    st.session_state[_REVEALED] = ballot_id
+    with guarded():
+        if not desk.ballots.votes_on(ballot_id):
+            desk.vote(ballot_id, choice, voter())
+        st.session_state[_REVEALED] = ballot_id
 
 
 # ---- after it ----
@@ -131,9 +138,9 @@ def _show_reveal(desk: ComparisonDesk, run: RunState, reveal: Reveal) -> None:
     said = " · ".join(f"{text(name)} <b>{text(value)}</b>" for name, value in list(figures)[1:])
     draw(f'<p class="soft">How far the two agree: {said}</p>')
     with st.container(horizontal=True):
-        st.button("See all columns", type="primary", on_click=_leave, args=(COMPARISON,))
-        if desk.can_vote(run.run_id, who()):
-            st.button("Vote on another pair", on_click=_leave, args=(VOTE,))
+        st.button("See all columns", key="see-columns", type="primary", on_click=_leave, args=(COMPARISON,))
+        if desk.can_vote(run.run_id, voter()):
+            st.button("Vote on another pair", key="vote-again", on_click=_leave, args=(VOTE,))
     show_history(desk, run.run_id)
 
 
@@ -160,7 +167,7 @@ def offer_override(desk: ComparisonDesk, run: RunState) -> None:
                 st.warning("An override needs a reason, and a column or an impression that you prefer.")
             else:
                 work = workers().submit(
-                    desk.override, run.run_id, reason=reason, by=who(), model=model, impression=impression
+                    desk.override, run.run_id, reason=reason, by=voter(), model=model, impression=impression
                 )
                 awaited(work, "Keeping it …")
                 st.rerun()
@@ -175,7 +182,8 @@ def show_history(desk: ComparisonDesk, run_id: str) -> None:
 
 
 def _entry(entry: HistoryEntry) -> str:
-    when = f'<span class="soft">{entry.at.astimezone():%d %b %Y, %H:%M}, {text(entry.by)}</span>'
+    by = "you" if entry.by == voter() else text(entry.by)
+    when = f'<span class="soft">{entry.at.astimezone():%d %b %Y, %H:%M}, {by}</span>'
     if entry.override is not None:
         preferred = " and ".join(filter(None, (entry.override.model, entry.override.impression)))
         return f'{when} prefers <b>{text(preferred)}</b>: <span class="text">{text(entry.override.reason)}</span>'
