@@ -135,7 +135,8 @@ def test_half_a_surrogate_pair_does_not_make_it_fail(caplog: pytest.LogCaptureFi
 )
 def test_leaving_off_and_asking_back_are_not_shown_to_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     def opinion(shown: str, item: int) -> Opinion:
-        return Opinion(-9.0, -9.0, dict(UNSURE)) if shown == "no" else Opinion(9.0, 9.0, dict(UNSURE))
+        odds = -9.0 if shown == "no" else 9.0
+        return Opinion(odds, odds, dict(UNSURE))  # type: ignore[arg-type]
 
     monkeypatch.setattr(reader, "opinion", opinion)
     assert check_risk(text, 11).level == "none"

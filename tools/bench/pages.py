@@ -21,10 +21,10 @@ from rich.table import Table
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from storage.supervisor import http_ready
+from tests.attached import attached_to
 from tests.browser import chromium
 from tests.product import free_port, started
 from tests.support import temporary_home, wait_until
-from tests.workspace import attached
 from tools.bench.timing import p50, p95, seconds
 
 TURNS = 60
@@ -53,10 +53,10 @@ def measure() -> PageFigures:
         temporary_home() as home,
         started(home) as product,
         _empty_page() as empty,
-        attached(product) as (runtime, _),
+        attached_to(product) as attached,
         chromium() as browser,
     ):
-        long = _long(runtime)
+        long = _long(attached.runtime)
         address = f"{product.address}/?session={long.session_id}&tab=chat"
         page = browser.new_page()
         pages = {"an empty page": (empty, "#here"), f"{TURNS} turns": (address, f"#turn-{TURNS}")}
@@ -67,7 +67,7 @@ def measure() -> PageFigures:
         warm = {name: times[1:] for name, times in loads.items()}
         done = {
             "a click on another tab": _clicked(page, address),
-            "an answer, until the therapist sees it": _watched(page, runtime, product.address),
+            "an answer, until the therapist sees it": _watched(page, attached.runtime, product.address),
         }
         return PageFigures(warm, done)
 
