@@ -192,6 +192,8 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
     asked = clause.answer.parts[part.index - 1] if part.index else None
     if asked and asked.is_question and asked.matters:
         return asked.value  # "How many days was I calm? Two."
+    if neighbour and part.has("now") and neighbour.is_turned and not neighbour.has("now"):
+        return 1  # "I was never nervous, now it's every day"
     if neighbour:
         return neighbour.value
     return -1 if frequency.days >= _NEARLY_ALWAYS and _goes_on_about_health(clause) else 0
@@ -211,6 +213,9 @@ def _goes_on_about_health(clause: Clause) -> bool:
 def _turns(part: Part, negator: Found, frequency: Frequency) -> bool:
     """'weekends I don't'; not '… and on no other day', nor '… and not | since'."""
     is_last = not part.text[negator.end - part.start :].strip()
+    between = part.text[frequency.end - part.start : negator.start - part.start]
+    if is_last and not between.strip() and part.words_of(negator) in ("no", "never", "not"):
+        return True  # "weekends no"
     return negator.start < frequency.start or (part.words_of(negator) != "no" and not is_last)
 
 

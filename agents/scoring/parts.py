@@ -137,8 +137,13 @@ class Part:
         if _covers(found, negator):
             return False
         if negator.start > found.start:
-            return self.words_of(negator) in _FROM_BEHIND
+            return self.words_of(negator) in _FROM_BEHIND or self._answers_last(negator)
         return self._in_reach(negator, found)
+
+    def _answers_last(self, negator: Found) -> bool:
+        """'Voices no.'"""
+        is_last = not self.text[negator.end - self.start :].strip()
+        return is_last and self.words_of(negator) in ("no", "never")
 
     def _in_reach(self, negator: Found, found: Found) -> bool:
         """'without weed everything is boring': some negate only what follows closely, and none a reason."""

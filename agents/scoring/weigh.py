@@ -155,7 +155,8 @@ class Weighing:
 
     def _without_repeats(self, counted: list[Claim]) -> list[Claim]:
         """'One afternoon I didn't feel it. Out of two weeks, one afternoon.'"""
-        return [c for c in counted if not any(_repeats(c, complement) for complement in self.complements)]
+        text = self.answer.reading.text
+        return [c for c in counted if not any(_repeats(text, c, complement) for complement in self.complements)]
 
     def _by_what_is_left(self) -> Finding | None:
         """'Only three good nights': the others were not, if anything says so."""
@@ -221,7 +222,7 @@ class Weighing:
         own = [c for c in self.counted if c.part.who == "self"]
         if own == self.counted and all(c.form in _HABITS and c.form != "rate" for c in own):
             return Finding(None, _LOOSE, tuple(own[-1:]))
-        lone_date = len(self.counted) == 1 and self.counted[0].form == "dates"
+        lone_date = len(self.counted) == 1 and self.counted[0].form == "dates" and self.counted[0].days == 1
         unsure = lone_date or (bool(own) and all(c.form == "rate" for c in own))
         return self._combined(self.counted, least=_LOOSE if unsure else _IMPLIED)
 
@@ -249,14 +250,14 @@ def _is_how_often_alone(part: Part) -> bool:
     return part.is_bare and part.who == "unsaid" and len(part.text.strip()) - told <= _FEW_LETTERS
 
 
-def _repeats(claim: Claim, complement: Claim) -> bool:
+def _repeats(text: str, claim: Claim, complement: Claim) -> bool:
     """The same number again, or the date of that day."""
     said, before = claim.frequency, complement.frequency
     if said is None or before is None or complement.at >= claim.at or said.days != before.days:
         return False
     near = claim.part.sentence - complement.part.sentence <= 1 and claim.part.is_bare
     again = near and (said.form in (*ADDED, "bare")) and not claim.part.begins_with("so ")
-    return again or claim.part.told(said) == complement.part.told(before)
+    return again or text[said.start : said.end].endswith(text[before.start : before.end])
 
 
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
