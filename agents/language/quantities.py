@@ -205,6 +205,12 @@ def _within(match: Match) -> Reading | None:
     return None if several and on else Reading(1, "word")
 
 
+def _single(match: Match) -> Reading | None:
+    """'One wedding'; not 'two interview …'."""
+    numbers = [token.value for token in match.all if token.tag == "NUM"]
+    return Reading(1, "count") if not numbers or numbers[0] == 1 or match.all[0].tag == "THE" else None
+
+
 def _one_week(match: Match) -> Reading:
     return Reading(WEEK_DAYS * (1.5 if match.all[0].text.endswith("half") else 1), "rough")
 
@@ -352,6 +358,7 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "share": _share,
     "share_of_days": _share_of_days,
     "within": _within,
+    "single": _single,
     "one_week": _one_week,
     "per_week": _times(2),
     "per_month": _times(0.5),

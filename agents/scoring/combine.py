@@ -17,6 +17,7 @@ ADDED = ("dates", "weekly")
 _PRECISION: dict[Grade, int] = {"count": 3, "anchor": 2, "word": 2, "rough": 1, "vague": 0}
 _UNIVERSAL = 13
 _SINCE = re.compile(r"\W*since(?: then)?\W*$")
+_BOTH_WEEKS = re.compile(r"\W*(?:in )?(?:both|each|every) weeks?\W*")
 _SINCE_A_DATE = 5.0  # days from a weekday to today
 
 
@@ -56,7 +57,13 @@ class Counts:
         known = set(map(id, dates))
         also = [c for c in self.counted if c.form in ADDED and id(c) not in known and c.part.sentence in near]
         added = sorted([*dates, *also], key=lambda claim: claim.begins)
-        return Count(min(sum(c.days for c in added), WINDOW_DAYS), added[-1].grade, tuple(added))
+        days = sum(2 * c.days if self._is_weekly(c) else c.days for c in added)
+        return Count(min(days, WINDOW_DAYS), added[-1].grade, tuple(added))
+
+    def _is_weekly(self, claim: Claim) -> bool:
+        """'Saturday and Sunday nights I lie awake, both weeks'."""
+        after = [part for part in self.answer.sentence(claim.part) if part.index > claim.at]
+        return claim.form == "dates" and any(_BOTH_WEEKS.fullmatch(part.text) for part in after)
 
     def _one_of(self, often: list[Claim]) -> Count:
         until = _last_day_count(often)

@@ -32,6 +32,8 @@ _LIMIT = re.compile(
 _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
 """Items that ask for less than something (hours), or for more (drinks)."""
 _THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
+_CIRCUMSTANCE = re.compile(r" (?:before|after|at|around|during|over|in the|by|from) (?:\w+ )?\w+\W*$")
+_ON_DAYS = ("every ", "each ", "most ", "nearly every ", "almost every ")
 _NEAR_VERB = 30  # characters
 _RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ", "yet ")
 
@@ -78,7 +80,8 @@ def _against(clause: Clause, frequency: Frequency, weight: int) -> Claim:
     """It counts when the symptom was not there."""
     if frequency.unit == "time" and frequency.days <= 1:  # "I can't remember being cross once"
         return clause.claim("denied", weight, 0, frequency)
-    if frequency.form == "universal" and _is_not_always(clause.part, frequency):
+    unsure = frequency.form == "universal" and _is_not_always(clause.part, frequency)
+    if unsure or clause.part.told(frequency).startswith("some "):  # "some days I'm fine"
         return clause.claim("affirmed", LOOSE)
     if frequency.days >= _NEARLY_ALWAYS and (frequency.grade != "count" or frequency.days >= WINDOW_DAYS):
         return clause.claim("denied", weight, 0, frequency)
@@ -168,8 +171,15 @@ def _about(clause: Clause, frequency: Frequency) -> tuple[int, Sign]:
 
 def _answers(part: Part) -> bool:
     """It answers the question, though in words that are not known."""
-    begins = part.begins_with("only ", "just ", "but ")
+    begins = part.begins_with("only ", "just ", "but ") or _is_adverbial(part)
     return part.who == "thing" or part.has("yes") or begins or part.names_window
+
+
+def _is_adverbial(part: Part) -> bool:
+    """'…, every night before bed'"""
+    head = part.start + len(part.text) - len(part.text.lstrip())
+    told = part.told(part.frequencies[0]) if part.frequencies[0].start == head else ""
+    return part.who == "unsaid" and told.startswith(_ON_DAYS) and bool(_CIRCUMSTANCE.search(part.text))
 
 
 def _bare_weight(clause: Clause, neighbour: Part | None) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 from agents.language import Found
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
-from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
+from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim, is_definite
 from agents.scoring.combine import ADDED, Counts
 from agents.scoring.contrast import contrasted
 from agents.scoring.parts import Part
@@ -19,6 +19,10 @@ from agents.scoring.scope import TURNS, Scopes
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _STATED = (4, 9, 23)
+_NO_BUT = re.compile(
+    r"\W*(?:hm+ |well |ok |oh |ah |er |um )?(?:no|nah|nope|naw)\b(?! (?:more|other|less|further|longer|exceptions?)\b)"
+)
+_AROUND = 3  # clauses
 _FEW_LETTERS = 8
 _SPREAD = 5
 _PLAIN_NO = re.compile(r"\b(?:no|nope|nah|never|none|not at all|not once)\b")
@@ -262,20 +266,44 @@ def _repeats(text: str, claim: Claim, complement: Claim) -> bool:
 
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     """What a later correction takes back is left out; what it puts in its place is the answer."""
-    last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
+    counts = [c.begins for c in claims if c.kind == "often"]
+    zeros = [c.begins for c in claims if c.is_zero or (c.kind == "denied" and c.part.is_bare and c.part.says_no)]
+    last = max([*counts, *zeros], default=-1)
     marks = (mark for part in answer.parts for mark in _corrections(answer, part) if mark.start <= last)
-    taken_back = max((mark.start for mark in marks), default=-1)
+    taken_back = max([*(mark.start for mark in marks), *_turned_now(claims)], default=-1)
     if taken_back < 0:
         return claims
     later = [replace(c, weight=max(c.weight, PLAIN)) for c in claims if c.begins >= taken_back]
     return [c for c in claims if c.kind in ("affirmed", "denied") and c.begins < taken_back] + later
 
 
+def _turned_now(claims: list[Claim]) -> list[int]:
+    """'Was down to one a week at new year. Now every morning.'"""
+    counts = [c for c in claims if c.kind == "often"]
+    if len(counts) < 2 or not counts[-1].part.begins_with("now ", "these days ", "nowadays "):
+        return []
+    earlier = [c for c in counts if c.at < counts[-1].at]
+    return [counts[-1].part.start] if earlier and all(c.form in _HABITS for c in earlier) else []
+
+
 def _corrections(answer: Answer, part: Part) -> list[Found]:
     """'…, honestly.' at the end of a sentence takes nothing back."""
-    found = part.marks.get("correction", [])
+    found = part.marks.get("correction", []) or _implied_correction(answer, part)
     ends = part.is_bare and part.index and part is answer.sentence(part)[-1] and len(answer.sentence(part)) > 1
     return [mark for mark in found if not (ends and _STRESS.match(part.words_of(mark)))]
+
+
+def _implied_correction(answer: Answer, part: Part) -> list[Found]:
+    """'Most days.. nah, like six'; 'Oh, the past two weeks? Then one.'"""
+    earlier = answer.parts[max(0, part.index - _AROUND) : part.index]
+    if not any(is_definite(f) for other in earlier for f in other.frequencies):
+        return []
+    if part.is_question and part.is_bare and part.names_window:
+        return [Found("correction", part.start, part.end)]
+    no = _NO_BUT.match(part.text)
+    following = [part, *answer.parts[part.index + 1 : part.index + 2]]
+    counts = any(is_definite(f) and f.days for other in following for f in other.frequencies)
+    return [Found("correction", part.start, part.start + no.end())] if no and counts and part.is_bare else []
 
 
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
