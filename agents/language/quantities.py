@@ -170,7 +170,7 @@ def _all_but(match: Match) -> Reading | None:
 
 
 def _no_day(match: Match) -> Reading | None:
-    last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW"))
+    last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW", "THEM"))
     numbers = [token for token in match.all[:last] if token.tag == "NUM"]
     if numbers and numbers[0].value != 1:
         return Reading(0.0, "count", form="count") if numbers[0].value == 0 else None

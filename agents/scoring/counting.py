@@ -21,6 +21,7 @@ _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
     r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
+_WITHOUT = re.compile(r"\s*without\b")  # "ten days without interest"
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(
     r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
@@ -47,7 +48,10 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
-    if frequency.form != "comparison" and is_free(clause.part, frequency):  # "three days were free of it"
+    lacking = weight == OWN and sign > 0 and _WITHOUT.match(clause.part.text, frequency.end - clause.part.start)
+    if (
+        frequency.form != "comparison" and is_free(clause.part, frequency) and not lacking
+    ):  # "three days were free of it"
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)

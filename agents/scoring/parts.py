@@ -33,6 +33,7 @@ _WINDOW = re.compile(
 )
 _A_BIT = re.compile(r"(?:a|one) (?:little )?(?:bit|little)$")
 _VERB_NEGATED = re.compile(r"(?:\w+n't|(?:do|does|did|is|was|were|are|has|have|had) not)$")
+_JOINS = ("and ", "but ", "then ")
 _OR = re.compile(r"(?: \w+){0,2} (?:or|nor) (?:\w+ )?")
 _LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
 
@@ -138,7 +139,8 @@ class Part:
         if _covers(found, negator):
             return False
         if negator.start > found.start:
-            return self.words_of(negator) in _FROM_BEHIND or self._answers_last(negator)
+            joined = self._before(negator).endswith(_JOINS)  # "… the first week and none in the second"
+            return (self.words_of(negator) in _FROM_BEHIND and not joined) or self._answers_last(negator)
         return self._in_reach(negator, found)
 
     def _answers_last(self, negator: Found) -> bool:

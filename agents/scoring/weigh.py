@@ -10,7 +10,7 @@ from agents.language import Found
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim, is_definite
-from agents.scoring.combine import ADDED, Counts
+from agents.scoring.combine import ADDED, Counts, days_since
 from agents.scoring.contrast import contrasted
 from agents.scoring.parts import Part
 from agents.scoring.scale import score_of_days
@@ -19,6 +19,7 @@ from agents.scoring.scope import TURNS, Scopes
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _STATED = (4, 9, 23)
+_OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
 _NO_BUT = re.compile(
     r"\W*(?:hm+ |well |ok |oh |ah |er |um )?(?:no|nah|nope|naw)\b(?! (?:more|other|less|further|longer|exceptions?)\b)"
 )
@@ -86,6 +87,13 @@ class Weighing:
         if not found.claims or found.ambiguity > _IMPLIED:
             return False
         last = found.claims[-1]
+        if (
+            self._is_answered_first(found)
+            or self._is_share(last)
+            or self._is_since(found, last)
+            or self._is_named(last)
+        ):
+            return True
         no_day = [c for c in (*found.claims, *self.denied) if c.form == "no_day"]
         if no_day and found.ambiguity < _IMPLIED and (found.days == 0 or last in no_day):
             return found.ambiguity <= _DENIED or OWN in {c.weight for c in (*no_day, last)}
@@ -97,6 +105,37 @@ class Weighing:
         now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
         before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
         return len(weeks) > 1 or corrected or before
+
+    def _is_answered_first(self, found: Finding) -> bool:
+        """'None whatsoever. I appreciate your asking.': 'no', and nothing after it counts or affirms."""
+        first = self.answer.parts[0]
+        no = first.is_bare and first.says_no and not first.frequencies and not first.has("not_never", "unknown")
+        others = self.counted or self.complements or self.affirmed or self.is_left_open
+        taken_back = any(part.has("correction", "now", "limit") for part in self.answer.parts)
+        return found.days == 0 and no and not others and not taken_back
+
+    def _is_share(self, last: Claim) -> bool:
+        """'13 of 14 no rituals at all'"""
+        if not last.is_complement or last.frequency is None or len(self.counted) + len(self.complements) > 1:
+            return False
+        told = self.answer.reading.text[last.frequency.start : last.frequency.end]
+        against = last.part.is_turned or last.part.has("fine", "relief")
+        return bool(_OF_ALL.search(told)) and bool(last.part.matters) and (against or not self.affirmed)
+
+    def _is_since(self, found: Finding, last: Claim) -> bool:
+        """'It began six days ago, and every day since.'"""
+        begun = days_since(self.answer, last.part) if last.form == "universal" else None
+        return begun is not None and begun == found.days and len(self.counted) == 1
+
+    def _is_named(self, last: Claim) -> bool:
+        """'Tired, daily. Worry as such? Several days.': what is counted here was named, the rest is about others."""
+        before = self.answer.parts[last.at - 1] if last.at else None
+        if before is None or last.kind != "often" or not last.part.is_bare or len(self.counted) > 1:
+            return False
+        asked = before.is_question and bool(before.matters)
+        named = before.value > 0 and before.sentence == last.part.sentence and not before.frequencies
+        others = any(p.others_matter and p.frequencies for p in self.answer.parts[: before.index])
+        return asked or (named and others)
 
     def _contrasted(self) -> Finding | None:
         """Some days so, the rest not: unless that was corrected, or the item asks for something else."""
