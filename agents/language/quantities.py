@@ -96,7 +96,10 @@ class Match:
     def week(self) -> str | None:
         """'last week' in the expression or next to it, the nearest; what follows comes before what precedes."""
         first, last = self.match.span()
-        places = [*range(first, last), last, first - 1, *self._over_small_words(first - 2), last + 1, first - 2]
+        places = [*range(first, last), last, first - 1, *self._over_small_words(first - 2)]
+        if last < len(self.tokens) and self.tokens[last].tag != "STOP":
+            places.append(last + 1)
+        places.append(first - 2)
         near = (self.tokens[at] for at in places if 0 <= at < len(self.tokens))
         return next((token.text for token in near if token.tag == "LASTWEEK"), None)
 
@@ -167,7 +170,7 @@ def _all_but(match: Match) -> Reading | None:
 
 
 def _no_day(match: Match) -> Reading | None:
-    last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW"))
+    last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW", "THEM"))
     numbers = [token for token in match.all[:last] if token.tag == "NUM"]
     if numbers and numbers[0].value != 1:
         return Reading(0.0, "count", form="count") if numbers[0].value == 0 else None
@@ -188,10 +191,28 @@ def _share(match: Match) -> Reading | None:
 
 
 def _share_of_days(match: Match) -> Reading | None:
-    amount, whole = _amount(match.part("q")), _amount(match.part("of"))
-    if amount is None or whole is None or not amount.high < whole.high <= WINDOW_DAYS:
+    amount, of = _amount(match.part("q")), _amount(match.part("of"))
+    whole = of.high if of else WINDOW_DAYS
+    if amount is None or not amount.high < whole <= WINDOW_DAYS:
         return None
-    return Reading(WINDOW_DAYS * amount.high / whole.high, "count")
+    return Reading(WINDOW_DAYS * amount.high / whole, "count")
+
+
+def _within(match: Match) -> Reading | None:
+    """'Six pints in one evening', but not 'six pints on five evenings'."""
+    several = any(token.tag == "NUM" and token.value != 1 for token in match.all[-2:])
+    on = any(token.text == "on" for token in match.all[-3:])
+    return None if several and on else Reading(1, "word")
+
+
+def _single(match: Match) -> Reading | None:
+    """'One wedding'; not 'two interview …'."""
+    numbers = [token.value for token in match.all if token.tag == "NUM"]
+    return Reading(1, "count") if not numbers or numbers[0] == 1 or match.all[0].tag == "THE" else None
+
+
+def _one_week(match: Match) -> Reading:
+    return Reading(WEEK_DAYS * (1.5 if match.all[0].text.endswith("half") else 1), "rough")
 
 
 def _every_nth(match: Match) -> Reading | None:
@@ -248,9 +269,17 @@ def _named(match: Match) -> Reading | None:
     if all(token.tag == "DOWAB" for token in names if token.tag.startswith("DOW")) and len(names) == 1:
         return None  # "I sat there"
     twice = {"BOTH", "EVERY", "NUM"} & {token.tag for token in [*match.part("lead"), *names]} or match.part("tail")
-    days = sum(2 if twice or token.tag == "DOWS" else 1 for token in names if token.tag in _NAMES)
+    days = _named_days([token for token in names if token.tag in _NAMES], bool(twice))
     form = "weekly" if twice or any(token.tag == "DOWS" for token in names) else "dates"
     return Reading(float(days), "count", form=form)
+
+
+def _named_days(names: Sequence[Token], twice: bool) -> int:
+    """'The Saturday, both Saturdays' are two; a Tuesday of each week are two as well."""
+    if twice:
+        return 2 * len({token.text[:3] for token in names})
+    every = {token.text[:3] for token in names if token.tag == "DOWS"}
+    return 2 * len(every) + sum(token.text[:3] not in every for token in names)
 
 
 def _all_but_named(match: Match) -> Reading:
@@ -328,6 +357,9 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "all_but_dates": _all_but_dates,
     "share": _share,
     "share_of_days": _share_of_days,
+    "within": _within,
+    "single": _single,
+    "one_week": _one_week,
     "per_week": _times(2),
     "per_month": _times(0.5),
     "every_nth": _every_nth,

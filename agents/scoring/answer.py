@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -16,6 +16,7 @@ from agents.scoring.parts import WORD, Part
 from agents.scoring.tables import cue_scanner, cues, topic_scanner, topics
 
 _LONG = 7  # the short ones are too near to others: thin and thing, brought and bought
+_HEAD = 6  # characters: "and the …", "then …"
 _ODD_SIGNS = frozenset("{}[]\\.")
 
 
@@ -49,7 +50,9 @@ def take_apart(text: str, item: int) -> Answer:
     tokens = tagged(reading.text)
     if parts:
         words = Words(_marked(reading.text, found))
+        weeks = [token for token in tokens if token.tag == "LASTWEEK"]
         _place(parts, [*cue_scanner().scan(words), *topic_scanner(item).scan(words)], read_frequencies(tokens))
+        _give_weeks(parts, weeks)
     sentences = {number: tuple(group) for number, group in groupby(parts, key=lambda part: part.sentence)}
     return Answer(reading, tuple(parts), sentences, tuple(tokens), item)
 
@@ -69,6 +72,24 @@ def _place(parts: list[Part], marks: Iterable[Found], often: Iterable[Frequency]
         parts[at].frequencies.append(frequency)
         for part in parts[at + 1 : bisect_right(starts, frequency.end)]:
             part.covered = frequency.end
+
+
+def _give_weeks(parts: list[Part], weeks: list[Token]) -> None:
+    """'The second week I was low every day': a week that begins a clause is that of what it counts."""
+    if len(weeks) < 2:
+        return
+    for part in parts:
+        head = next((w for w in weeks if part.start <= w.start < min(part.end, part.start + _HEAD)), None)
+        if head:
+            told = [f.week is not None and f.week in part.text for f in part.frequencies]
+            part.frequencies[:] = [
+                f if own else _of_week(f, head.text) for f, own in zip(part.frequencies, told, strict=True)
+            ]
+
+
+def _of_week(frequency: Frequency, week: str) -> Frequency:
+    counts = frequency.form in ("count", "universal", "dates", "bare", "said") and not frequency.negated
+    return replace(frequency, week=week) if counts else frequency
 
 
 def _marked(text: str, found: list[Clause]) -> str:

@@ -87,7 +87,8 @@ class Clause:
         is_complement: bool = False,
     ) -> Claim:
         grade = frequency.grade if frequency else "word"
-        rest = self.is_rest and (kind == "denied" or is_complement) and not self._is_unchanged
+        ended = self.part.has("quit") and self.part.has("past")
+        rest = self.is_rest and not ended and (kind == "denied" or is_complement) and not self._is_unchanged
         rest = rest or (kind == "denied" and self.part.has("partly"))
         return Claim(self.part, kind, weight, days, grade, frequency, rest, is_complement)
 

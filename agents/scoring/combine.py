@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from agents.language.frequency import WINDOW_DAYS
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import Claim
+from agents.scoring.parts import Part
 from agents.scoring.scope import Scopes
 
 ADDED = ("dates", "weekly")
 """Forms that add up: 'on Monday … and again on Friday'."""
 _PRECISION: dict[Grade, int] = {"count": 3, "anchor": 2, "word": 2, "rough": 1, "vague": 0}
 _UNIVERSAL = 13
+_SINCE = re.compile(r"\W*since(?: then)?\W*$")
+_BOTH_WEEKS = re.compile(r"\W*(?:in )?(?:both|each|every) weeks?\W*")
+_SINCE_A_DATE = 5.0  # days from a weekday to today
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class Counts:
 
     def of(self, often: list[Claim]) -> Count:
         """What some of the counts come to."""
+        by_week = _by_week(often)
+        if len(by_week) > 1 and by_week[-1] is often[-1]:  # "twice last week, once the week before"
+            days = min(sum(map(_in_one_week, by_week)), WINDOW_DAYS)
+            return Count(days, by_week[-1].grade, tuple(by_week))
         dates = [c for c in often if c.form in ADDED]
         dated = {c.at for c in dates} if len(dates) > 1 else set()
         until = _last_day_count(dates)
@@ -48,16 +57,21 @@ class Counts:
         known = set(map(id, dates))
         also = [c for c in self.counted if c.form in ADDED and id(c) not in known and c.part.sentence in near]
         added = sorted([*dates, *also], key=lambda claim: claim.begins)
-        return Count(min(sum(c.days for c in added), WINDOW_DAYS), added[-1].grade, tuple(added))
+        days = sum(2 * c.days if self._is_weekly(c) else c.days for c in added)
+        return Count(min(days, WINDOW_DAYS), added[-1].grade, tuple(added))
+
+    def _is_weekly(self, claim: Claim) -> bool:
+        """'Saturday and Sunday nights I lie awake, both weeks'."""
+        after = [part for part in self.answer.sentence(claim.part) if part.index > claim.at]
+        return claim.form == "dates" and any(_BOTH_WEEKS.fullmatch(part.text) for part in after)
 
     def _one_of(self, often: list[Claim]) -> Count:
-        weeks = {c.frequency.week: c for c in often if c.frequency and c.frequency.week}
-        if len(weeks) > 1:  # "twice last week, once the week before"
-            days = min(sum(_in_one_week(c) for c in weeks.values()), WINDOW_DAYS)
-            return Count(days, often[-1].grade, tuple(weeks.values()))
         until = _last_day_count(often)
         last = _last_and_most_exact([c for c in often if not _is_per_day(c, until)])
-        if last in weeks.values():
+        lasting = [c for c in often if c.form == "duration" and c.part.is_bare and c.part.has("limit")]
+        if lasting:  # "the last four days only"
+            return Count(lasting[-1].days, lasting[-1].grade, (lasting[-1],))
+        if last in _by_week(often):
             return Count(_in_one_week(last), last.grade, (last,))
         return self._less_exceptions(last)
 
@@ -69,8 +83,8 @@ class Counts:
         near += [c for c in self.counted if c.form == "exception" and c.part.sentence == claim.part.sentence]
         if near:
             return Count(near[-1].days, "count", (claim, near[-1]))
-        begun = [f.days for part in self.answer.sentence(claim.part) for f in part.frequencies if f.form == "ago"]
-        return Count(min(claim.days, *begun) if begun else claim.days, claim.grade, (claim,))
+        begun = days_since(self.answer, claim.part)
+        return Count(claim.days if begun is None else min(claim.days, begun), claim.grade, (claim,))
 
     def _on_one_day(self, count: Count) -> Count:
         """'Three attacks, all in the same night'."""
@@ -78,6 +92,26 @@ class Counts:
             return count
         same_day = any(part.has("one_day") and self.scopes.is_relevant(part) for part in self.answer.parts)
         return Count(1.0, count.grade, count.claims) if same_day else count
+
+
+def days_since(answer: Answer, part: Part) -> float | None:
+    """How long ago it began: 'six days ago … every day since'; 'since Friday, constantly'."""
+    sentence = answer.sentence(part)
+    told = [f for other in sentence for f in other.frequencies]
+    goes_on = any("since" in other.text for other in sentence)
+    if goes_on and sentence[0].index:  # "Fine up to five days ago. Since then, every day."
+        earlier = answer.sentence(answer.parts[sentence[0].index - 1])
+        told += [f for other in earlier for f in other.frequencies if f.form == "ago"]
+    found = [f.days for f in told if f.form in ("ago", "duration") and not f.negated]
+    if found or not any(_SINCE.match(other.text) for other in sentence[1:]):
+        return min(found, default=None)
+    dated = any(f.form == "dates" for f in told)
+    return _SINCE_A_DATE if dated else None
+
+
+def _by_week(often: list[Claim]) -> list[Claim]:
+    """The last count of each week."""
+    return list({c.frequency.week: c for c in often if c.frequency and c.frequency.week}.values())
 
 
 def _last_and_most_exact(often: list[Claim]) -> Claim:

@@ -21,6 +21,7 @@ _FREE = re.compile(
     r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
     r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
+_WITHOUT = re.compile(r"\s*without\b")  # "ten days without interest"
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(
     r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
@@ -32,6 +33,8 @@ _LIMIT = re.compile(
 _MEASURED: dict[int, Sign] = {4: -1, 21: 1}
 """Items that ask for less than something (hours), or for more (drinks)."""
 _THAT_THING = re.compile(r"\W*that (?:same|one|old|awful|horrible|ugly|damn)\b")
+_CIRCUMSTANCE = re.compile(r" (?:before|after|at|around|during|over|in the|by|from) (?:\w+ )?\w+\W*$")
+_ON_DAYS = ("every ", "each ", "most ", "nearly every ", "almost every ")
 _NEAR_VERB = 30  # characters
 _RELATIVE = ("when ", "that ", "where ", "which ", "without ", "i ", "on which ", "yet ")
 
@@ -45,7 +48,10 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
-    if frequency.form != "comparison" and is_free(clause.part, frequency):  # "three days were free of it"
+    lacking = weight == OWN and sign > 0 and _WITHOUT.match(clause.part.text, frequency.end - clause.part.start)
+    if (
+        frequency.form != "comparison" and is_free(clause.part, frequency) and not lacking
+    ):  # "three days were free of it"
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
@@ -78,7 +84,8 @@ def _against(clause: Clause, frequency: Frequency, weight: int) -> Claim:
     """It counts when the symptom was not there."""
     if frequency.unit == "time" and frequency.days <= 1:  # "I can't remember being cross once"
         return clause.claim("denied", weight, 0, frequency)
-    if frequency.form == "universal" and _is_not_always(clause.part, frequency):
+    unsure = frequency.form == "universal" and _is_not_always(clause.part, frequency)
+    if unsure or clause.part.told(frequency).startswith("some "):  # "some days I'm fine"
         return clause.claim("affirmed", LOOSE)
     if frequency.days >= _NEARLY_ALWAYS and (frequency.grade != "count" or frequency.days >= WINDOW_DAYS):
         return clause.claim("denied", weight, 0, frequency)
@@ -168,8 +175,15 @@ def _about(clause: Clause, frequency: Frequency) -> tuple[int, Sign]:
 
 def _answers(part: Part) -> bool:
     """It answers the question, though in words that are not known."""
-    begins = part.begins_with("only ", "just ", "but ")
+    begins = part.begins_with("only ", "just ", "but ") or _is_adverbial(part)
     return part.who == "thing" or part.has("yes") or begins or part.names_window
+
+
+def _is_adverbial(part: Part) -> bool:
+    """'…, every night before bed'"""
+    head = part.start + len(part.text) - len(part.text.lstrip())
+    told = part.told(part.frequencies[0]) if part.frequencies[0].start == head else ""
+    return part.who == "unsaid" and told.startswith(_ON_DAYS) and bool(_CIRCUMSTANCE.search(part.text))
 
 
 def _bare_weight(clause: Clause, neighbour: Part | None) -> int:
@@ -192,6 +206,8 @@ def _bare_sign(clause: Clause, frequency: Frequency, neighbour: Part | None) -> 
     asked = clause.answer.parts[part.index - 1] if part.index else None
     if asked and asked.is_question and asked.matters:
         return asked.value  # "How many days was I calm? Two."
+    if neighbour and part.has("now") and neighbour.is_turned and not neighbour.has("now"):
+        return 1  # "I was never nervous, now it's every day"
     if neighbour:
         return neighbour.value
     return -1 if frequency.days >= _NEARLY_ALWAYS and _goes_on_about_health(clause) else 0
@@ -211,6 +227,9 @@ def _goes_on_about_health(clause: Clause) -> bool:
 def _turns(part: Part, negator: Found, frequency: Frequency) -> bool:
     """'weekends I don't'; not '… and on no other day', nor '… and not | since'."""
     is_last = not part.text[negator.end - part.start :].strip()
+    between = part.text[frequency.end - part.start : negator.start - part.start]
+    if is_last and not between.strip() and part.words_of(negator) in ("no", "never", "not"):
+        return True  # "weekends no"
     return negator.start < frequency.start or (part.words_of(negator) != "no" and not is_last)
 
 

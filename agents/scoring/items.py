@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ _ENOUGH_DRINKS = 4
 _SAID = (("four_or_more", _ENOUGH_DRINKS), ("few_drinks", _ENOUGH_DRINKS - 1))
 _FEW = 2
 _ROUGH_LIMIT = 14
+_DRANK = re.compile(r"\b(?:had|drank|drunk|sank|downed|necked) (?:about |around |maybe )?$")
 _REACH = 400  # characters
 
 Rule = Callable[[list[Claim], Answer, Answer | None], list[Claim]]
@@ -63,13 +65,23 @@ def _four_drinks(claims: list[Claim], answer: Answer, earlier: Answer | None) ->
     """Item 21: days with fewer than four drinks do not count."""
     amounts = _drunk(answer)
     measured = Stretches(amounts)
-    claims = [c for c in claims if c.form != "bare" or not measured.touch(c.begins, c.begins + 1)]
+    counts = any(c.kind == "often" and c.form != "bare" for c in claims)
+    claims = [
+        c
+        for c in claims
+        if c.form != "bare" or not (measured.touch(c.begins, c.begins + 1) or (counts and _is_drunk(c)))
+    ]
     if amounts and max(a.value for a in amounts) < _ENOUGH_DRINKS and not any(map(_is_told, claims)):
         return [*claims, Claim(answer.parts[0], "denied", OWN)]
     if not amounts and earlier:
         amounts = _drunk(earlier)
     most = max((a.value for a in amounts), default=None)
     return [_denial(c) if _is_told(c) and _is_too_little(_nearest(c, answer, amounts, most)) else c for c in claims]
+
+
+def _is_drunk(claim: Claim) -> bool:
+    """'Once, at the wedding, I had seven.'"""
+    return bool(_DRANK.search(claim.part.text[: claim.begins - claim.part.start]))
 
 
 def four_drinks_in(answer: Answer, part: Part) -> bool | None:

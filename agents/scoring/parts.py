@@ -33,6 +33,8 @@ _WINDOW = re.compile(
 )
 _A_BIT = re.compile(r"(?:a|one) (?:little )?(?:bit|little)$")
 _VERB_NEGATED = re.compile(r"(?:\w+n't|(?:do|does|did|is|was|were|are|has|have|had) not)$")
+_JOINS = ("and ", "but ", "then ")
+_OR = re.compile(r"(?: \w+){0,2} (?:or|nor) (?:\w+ )?")
 _LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
 
 
@@ -82,7 +84,7 @@ class Part:
         turned = [n.start for n in self.negators if _VERB_NEGATED.match(self.words_of(n))] if len(found) > 1 else []
         if turned and found[-1][0].start > turned[-1]:  # "my stomach did not hurt": what is said of it decides
             found = [hit for hit in found if hit[0].start > turned[-1]]
-        return _carried_on(found)
+        return _carried_on(found, self.text, self.start)
 
     @kept
     def names_matter(self) -> bool:
@@ -137,8 +139,14 @@ class Part:
         if _covers(found, negator):
             return False
         if negator.start > found.start:
-            return self.words_of(negator) in _FROM_BEHIND
+            joined = self._before(negator).endswith(_JOINS)  # "… the first week and none in the second"
+            return (self.words_of(negator) in _FROM_BEHIND and not joined) or self._answers_last(negator)
         return self._in_reach(negator, found)
+
+    def _answers_last(self, negator: Found) -> bool:
+        """'Voices no.'"""
+        is_last = not self.text[negator.end - self.start :].strip()
+        return is_last and self.words_of(negator) in ("no", "never")
 
     def _in_reach(self, negator: Found, found: Found) -> bool:
         """'without weed everything is boring': some negate only what follows closely, and none a reason."""
@@ -266,11 +274,12 @@ def _covers(outer: Found, inner: Found) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _carried_on(hits: list[tuple[Found, Sign]]) -> list[tuple[Found, Sign]]:
-    """What follows at once is turned together with what it follows: 'without checking the locks over and over'."""
+def _carried_on(hits: list[tuple[Found, Sign]], text: str, start: int) -> list[tuple[Found, Sign]]:
+    """What follows at once, or after 'or', is turned together with what it follows: 'without checking or tapping'."""
     for at, (found, _) in enumerate(hits[1:], start=1):
         before, sign = hits[at - 1]
-        if sign < 0 and found.start - before.end <= 1:
+        between = text[before.end - start : found.start - start]
+        if sign < 0 and (len(between) <= 1 or _OR.fullmatch(between)):
             hits[at] = (found, sign)
     return hits
 

@@ -78,7 +78,7 @@ def _looks_back(sentence: tuple[Part, ...]) -> bool:
 
 
 def _is_past(part: Part) -> bool:
-    return part.has("past") and not part.has("now", "compared") and "since" not in part.text
+    return part.has("past") and not part.has("now", "compared", "begun") and "since" not in part.text
 
 
 def _stretches(sentence: Iterable[Part]) -> list[list[Part]]:
@@ -99,7 +99,7 @@ def _mark_rest(sentence: tuple[Part, ...], found: Scopes) -> None:
         aside = part.begins_with(*_ASIDES) or (aside and part.begins_with("and ", "or "))
         if aside:
             found.asides.add(part.index)
-        marked = part.has("rest")
+        marked = part.has("rest") or part.begins_with("before ")
         if opened or marked:
             found.rest.add(part.index)
         if part is not sentence[0] and _is_since_then(sentence[part.index - sentence[0].index - 1], part):

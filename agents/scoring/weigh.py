@@ -9,8 +9,8 @@ from functools import cached_property
 from agents.language import Found
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
-from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim
-from agents.scoring.combine import ADDED, Counts
+from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim, is_definite
+from agents.scoring.combine import ADDED, Counts, days_since
 from agents.scoring.contrast import contrasted
 from agents.scoring.parts import Part
 from agents.scoring.scale import score_of_days
@@ -19,6 +19,11 @@ from agents.scoring.scope import TURNS, Scopes
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _STATED = (4, 9, 23)
+_OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
+_NO_BUT = re.compile(
+    r"\W*(?:hm+ |well |ok |oh |ah |er |um )?(?:no|nah|nope|naw)\b(?! (?:more|other|less|further|longer|exceptions?)\b)"
+)
+_AROUND = 3  # clauses
 _FEW_LETTERS = 8
 _SPREAD = 5
 _PLAIN_NO = re.compile(r"\b(?:no|nope|nah|never|none|not at all|not once)\b")
@@ -82,6 +87,13 @@ class Weighing:
         if not found.claims or found.ambiguity > _IMPLIED:
             return False
         last = found.claims[-1]
+        if (
+            self._is_answered_first(found)
+            or self._is_share(last)
+            or self._is_since(found, last)
+            or self._is_named(last)
+        ):
+            return True
         no_day = [c for c in (*found.claims, *self.denied) if c.form == "no_day"]
         if no_day and found.ambiguity < _IMPLIED and (found.days == 0 or last in no_day):
             return found.ambiguity <= _DENIED or OWN in {c.weight for c in (*no_day, last)}
@@ -93,6 +105,37 @@ class Weighing:
         now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
         before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
         return len(weeks) > 1 or corrected or before
+
+    def _is_answered_first(self, found: Finding) -> bool:
+        """'None whatsoever. I appreciate your asking.': 'no', and nothing after it counts or affirms."""
+        first = self.answer.parts[0]
+        no = first.is_bare and first.says_no and not first.frequencies and not first.has("not_never", "unknown")
+        others = self.counted or self.complements or self.affirmed or self.is_left_open
+        taken_back = any(part.has("correction", "now", "limit") for part in self.answer.parts)
+        return found.days == 0 and no and not others and not taken_back
+
+    def _is_share(self, last: Claim) -> bool:
+        """'13 of 14 no rituals at all'"""
+        if not last.is_complement or last.frequency is None or len(self.counted) + len(self.complements) > 1:
+            return False
+        told = self.answer.reading.text[last.frequency.start : last.frequency.end]
+        against = last.part.is_turned or last.part.has("fine", "relief")
+        return bool(_OF_ALL.search(told)) and bool(last.part.matters) and (against or not self.affirmed)
+
+    def _is_since(self, found: Finding, last: Claim) -> bool:
+        """'It began six days ago, and every day since.'"""
+        begun = days_since(self.answer, last.part) if last.form == "universal" else None
+        return begun is not None and begun == found.days and len(self.counted) == 1
+
+    def _is_named(self, last: Claim) -> bool:
+        """'Tired, daily. Worry as such? Several days.': what is counted here was named, the rest is about others."""
+        before = self.answer.parts[last.at - 1] if last.at else None
+        if before is None or last.kind != "often" or not last.part.is_bare or len(self.counted) > 1:
+            return False
+        asked = before.is_question and bool(before.matters)
+        named = before.value > 0 and before.sentence == last.part.sentence and not before.frequencies
+        others = any(p.others_matter and p.frequencies for p in self.answer.parts[: before.index])
+        return asked or (named and others)
 
     def _contrasted(self) -> Finding | None:
         """Some days so, the rest not: unless that was corrected, or the item asks for something else."""
@@ -155,7 +198,8 @@ class Weighing:
 
     def _without_repeats(self, counted: list[Claim]) -> list[Claim]:
         """'One afternoon I didn't feel it. Out of two weeks, one afternoon.'"""
-        return [c for c in counted if not any(_repeats(c, complement) for complement in self.complements)]
+        text = self.answer.reading.text
+        return [c for c in counted if not any(_repeats(text, c, complement) for complement in self.complements)]
 
     def _by_what_is_left(self) -> Finding | None:
         """'Only three good nights': the others were not, if anything says so."""
@@ -221,7 +265,7 @@ class Weighing:
         own = [c for c in self.counted if c.part.who == "self"]
         if own == self.counted and all(c.form in _HABITS and c.form != "rate" for c in own):
             return Finding(None, _LOOSE, tuple(own[-1:]))
-        lone_date = len(self.counted) == 1 and self.counted[0].form == "dates"
+        lone_date = len(self.counted) == 1 and self.counted[0].form == "dates" and self.counted[0].days == 1
         unsure = lone_date or (bool(own) and all(c.form == "rate" for c in own))
         return self._combined(self.counted, least=_LOOSE if unsure else _IMPLIED)
 
@@ -249,32 +293,56 @@ def _is_how_often_alone(part: Part) -> bool:
     return part.is_bare and part.who == "unsaid" and len(part.text.strip()) - told <= _FEW_LETTERS
 
 
-def _repeats(claim: Claim, complement: Claim) -> bool:
+def _repeats(text: str, claim: Claim, complement: Claim) -> bool:
     """The same number again, or the date of that day."""
     said, before = claim.frequency, complement.frequency
     if said is None or before is None or complement.at >= claim.at or said.days != before.days:
         return False
     near = claim.part.sentence - complement.part.sentence <= 1 and claim.part.is_bare
     again = near and (said.form in (*ADDED, "bare")) and not claim.part.begins_with("so ")
-    return again or claim.part.told(said) == complement.part.told(before)
+    return again or text[said.start : said.end].endswith(text[before.start : before.end])
 
 
 def _current(answer: Answer, claims: list[Claim]) -> list[Claim]:
     """What a later correction takes back is left out; what it puts in its place is the answer."""
-    last = max((c.begins for c in claims if c.kind == "often" or c.is_zero), default=-1)
+    counts = [c.begins for c in claims if c.kind == "often"]
+    zeros = [c.begins for c in claims if c.is_zero or (c.kind == "denied" and c.part.is_bare and c.part.says_no)]
+    last = max([*counts, *zeros], default=-1)
     marks = (mark for part in answer.parts for mark in _corrections(answer, part) if mark.start <= last)
-    taken_back = max((mark.start for mark in marks), default=-1)
+    taken_back = max([*(mark.start for mark in marks), *_turned_now(claims)], default=-1)
     if taken_back < 0:
         return claims
     later = [replace(c, weight=max(c.weight, PLAIN)) for c in claims if c.begins >= taken_back]
     return [c for c in claims if c.kind in ("affirmed", "denied") and c.begins < taken_back] + later
 
 
+def _turned_now(claims: list[Claim]) -> list[int]:
+    """'Was down to one a week at new year. Now every morning.'"""
+    counts = [c for c in claims if c.kind == "often"]
+    if len(counts) < 2 or not counts[-1].part.begins_with("now ", "these days ", "nowadays "):
+        return []
+    earlier = [c for c in counts if c.at < counts[-1].at]
+    return [counts[-1].part.start] if earlier and all(c.form in _HABITS for c in earlier) else []
+
+
 def _corrections(answer: Answer, part: Part) -> list[Found]:
     """'…, honestly.' at the end of a sentence takes nothing back."""
-    found = part.marks.get("correction", [])
+    found = part.marks.get("correction", []) or _implied_correction(answer, part)
     ends = part.is_bare and part.index and part is answer.sentence(part)[-1] and len(answer.sentence(part)) > 1
     return [mark for mark in found if not (ends and _STRESS.match(part.words_of(mark)))]
+
+
+def _implied_correction(answer: Answer, part: Part) -> list[Found]:
+    """'Most days.. nah, like six'; 'Oh, the past two weeks? Then one.'"""
+    earlier = answer.parts[max(0, part.index - _AROUND) : part.index]
+    if not any(is_definite(f) for other in earlier for f in other.frequencies):
+        return []
+    if part.is_question and part.is_bare and part.names_window:
+        return [Found("correction", part.start, part.end)]
+    no = _NO_BUT.match(part.text)
+    following = [part, *answer.parts[part.index + 1 : part.index + 2]]
+    counts = any(is_definite(f) and f.days for other in following for f in other.frequencies)
+    return [Found("correction", part.start, part.start + no.end())] if no and counts and part.is_bare else []
 
 
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
