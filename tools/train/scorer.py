@@ -30,7 +30,7 @@ RULES_KNOW = frozenset("amnopqrs") | {f"s{number}" for number in range(8, 21)} |
 KEPT_BACK = 0.3
 BEST_FIT_WEIGHT = 0.3
 OUTPUTS = 6
-FURTHER_OLD, FURTHER_EPOCHS, FURTHER_RATE = 3000, 2, 6e-5
+FURTHER_OLD, FURTHER_EPOCHS, FURTHER_RATE = 4500, 2, 8e-5
 
 
 @dataclass(frozen=True)
