@@ -40,7 +40,7 @@ test-localllm: setup-dev  ## A whole interview with a real small model behind it
 	$(BIN)/python -m pytest -m localllm
 
 test-batch: setup-dev  ## 144 interviews over workers that are killed, with a broker that loses its memory
-	$(BIN)/python -m pytest tests/test_batch_workers.py --durations=1
+	$(BIN)/python -m pytest -m long tests/test_batch_workers.py --durations=1
 
 test-metrics: setup-dev  ## BERTScore against its own library, and our metrics as modules of evaluate
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt torch==2.13.0

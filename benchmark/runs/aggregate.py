@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -110,7 +110,7 @@ class Aggregate(_Table):
 
 @dataclass(frozen=True)
 class _Entered:
-    """A cell with its figures read."""
+    """A cell with its figures read; as they were stored they are not kept beside that."""
 
     cell: Cell
     figures: CellFigures | None
@@ -122,9 +122,11 @@ ByPatient = dict[str, list[float]]
 def aggregated(spec: RunSpec, cells: Iterable[Cell]) -> Aggregate:
     """Groups in the spec's order; everything within them in the order of the cells' keys."""
     entered: defaultdict[tuple[str, str], list[_Entered]] = defaultdict(list)
-    for cell in sorted(cells, key=lambda one: one.key):
+    for cell in cells:
         figures = CellFigures.model_validate(cell.figures) if cell.figures is not None else None
-        entered[cell.key.model, cell.key.mode].append(_Entered(cell, figures))
+        entered[cell.key.model, cell.key.mode].append(_Entered(replace(cell, figures=None), figures))
+    for group in entered.values():
+        group.sort(key=lambda one: one.cell.key)
     order = [(entry.label, mode) for mode in spec.modes for entry in spec.models]
     everything = [one for group in entered.values() for one in group]
     return Aggregate(
