@@ -235,6 +235,7 @@ def test_a_deleted_session_is_gone_from_every_table_and_from_the_other_tab(
     page: Page, clinic: Product, attached: Attached, cast: Cast
 ) -> None:
     session_id = cast.before
+    attached.runtime.reports.newest(session_id)
     assert rows_naming(attached.database, session_id).keys() > {"sessions", "turns", "client_labels", "reports"}
     other = page.context.new_page()
     other.goto(f"{clinic.address}/?session={session_id}")
