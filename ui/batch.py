@@ -17,14 +17,14 @@ from benchmark.runs.charts import charts_of
 from benchmark.runs.desk import Progress, RunDesk
 from benchmark.runs.tables import markdown
 from benchmark.runs.writing import texts
-from errors import NotFoundError
+from errors import CrosscutError, NotFoundError
 from ui.batch_form import offer_run
 from ui.bench import workbench
 from ui.guard import guarded, log_fault
 from ui.markdown import plain
 from ui.workspace.markup import draw, draw_style
 from ui.workspace.prose import as_html
-from ui.workspace.work import workers
+from ui.workspace.work import awaited, workers
 from workers.celery_app import configure
 from workers.runs import open_desk
 
@@ -207,17 +207,14 @@ def _show_tables(made: Aggregate) -> None:
 
 
 def _show_charts(made: Aggregate) -> None:
-    """They come when they are drawn; the page can be used meanwhile."""
-    drawing = _drawing(made.model_dump_json())
-    st.fragment(_await, run_every=None if drawing.done() else _LOOK_EVERY_SECONDS)(drawing, was_done=drawing.done())
-    if not drawing.done():
-        return
-    if error := drawing.exception():
+    """Below everything else: what is above can be read and clicked while they are drawn."""
+    try:
+        pictures: dict[str, bytes] = awaited(_drawing(made.model_dump_json()), "Drawing the charts …")
+    except CrosscutError as error:
         log_fault(error)
         _drawing.clear()  # whoever looks again has them drawn again
         st.warning("The charts could not be drawn. The tables and files above are complete without them.")
         return
-    pictures = drawing.result()
     for name in charts_of(made):
         title = _TITLES.get(name, name)
         picture = pictures[f"{name}.png"]  # not the SVG, whose letters may be wider here than where it was drawn
@@ -244,13 +241,6 @@ def _width(png: bytes) -> int:
 @st.cache_resource(max_entries=10, show_spinner=False)
 def _drawing(content: str) -> Future[dict[str, bytes]]:
     return workers().submit(drawn, charts_of(Aggregate.model_validate_json(content)))
-
-
-def _await(drawing: Future[dict[str, bytes]], *, was_done: bool) -> None:
-    if drawing.done() != was_done:
-        st.rerun(scope="app")
-    if not was_done:
-        st.caption(":material/pending: The charts are being drawn …")
 
 
 # ---- taking it away ----

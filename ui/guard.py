@@ -29,7 +29,7 @@ def guarded() -> Iterator[None]:
         st.error("Something went wrong on this page. Nothing is lost: reload it in a moment.")
 
 
-def log_fault(error: BaseException) -> None:
+def log_fault(error: Exception) -> None:
     """Type and place only: a message may quote what a patient wrote."""
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
