@@ -127,7 +127,7 @@ def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
     (session,) = attached.runtime.sessions.newest()
     assert (session.status, session.persona, session.owner) == ("completed", "grey-mornings", "local")
     assert Reports(attached.database).newest(session.id) is not None
-    page.get_by_role("button", name="All sessions").click()
+    page.get_by_role("link", name="All sessions").click()
     expect(_row(page, session.id)).to_contain_text("Persona grey-mornings")
 
 
@@ -165,7 +165,7 @@ def test_back_and_forward_lead_between_the_list_and_a_session(page: Page, clinic
     expect(page.get_by_role("tab", name="Chat")).to_have_count(0)
     page.go_forward()
     expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("button", name="All sessions").click()
+    page.get_by_role("link", name="All sessions").click()
     expect(_row(page, cast.going)).to_be_visible()
     page.go_back()
     expect(page).to_have_url(re.compile(cast.before))

@@ -58,14 +58,15 @@ def link_to_management(session_id: str) -> None:
     st.page_link(_drawn(HOME), label="Manage", icon=":material/tune:", query_params={MANAGE: session_id})
 
 
-def open_home() -> NoReturn:
-    st.switch_page(_drawn(HOME))
+def link_to_home() -> None:
+    """Not by a switch of pages, which would leave an address between the two for the way back to stop at."""
+    st.page_link(_drawn(HOME), label="All sessions", icon=":material/arrow_back:")
 
 
 def show_not_found() -> None:
     st.title("Not found", anchor=False)
     st.write("There is nothing at this address, or nothing that you may see.")
-    st.page_link(_drawn(HOME), label="All sessions", icon=":material/arrow_back:")
+    link_to_home()
 
 
 def _show_navigation(chosen: st.Page, pages: list[st.Page]) -> None:

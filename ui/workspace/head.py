@@ -10,7 +10,7 @@ from instruments.profile import SessionStatus
 from storage.clients import ClientLabels
 from storage.sessions import Session
 from ui.bench import workbench
-from ui.routes import open_home
+from ui.routes import link_to_home
 from ui.workspace.findings import flag_names
 from ui.workspace.markup import address, badge, draw, linked, text
 from ui.workspace.risk import offer_stop
@@ -25,8 +25,7 @@ _SHORT = 8
 
 def show_head(view: View) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        if st.button("All sessions", type="tertiary", icon=":material/arrow_back:"):
-            open_home()
+        link_to_home()
         offer_stop(view)
     session = workbench().runtime.sessions.get(view.session_id)
     draw(f"<h1>{text(_name(session))}</h1>{''.join(_badges(view, session))}{_progress(view)}", "cc-head")
