@@ -23,18 +23,18 @@ def _share(counts: tuple[int, int]) -> float:
 
 
 def test_the_tuning_turns(tuned: RiskFigures) -> None:
-    assert _share(tuned.share("stop", "stop")) >= 0.95
+    assert _share(tuned.share("stop", "stop")) >= 0.97
     assert _share(tuned.share("stop", "none")) <= 0.01
-    assert _share(tuned.share("none", "stop")) <= 0.035
+    assert _share(tuned.share("none", "stop")) <= 0.03
     assert _share(tuned.share("flag", "flag", "stop")) >= 0.98
 
 
 def test_the_report_turns_do_not_get_worse(reported: RiskFigures) -> None:
     """Floors under what docs/safety.md reports, not aims."""
-    assert _share(reported.share("stop", "stop")) >= 0.955
-    assert _share(reported.share("stop", "none")) <= 0.013
-    assert _share(reported.share("none", "stop")) <= 0.015
-    assert _share(reported.share("flag", "flag", "stop")) >= 0.975
+    assert _share(reported.share("stop", "stop")) >= 0.965
+    assert _share(reported.share("stop", "none")) <= 0.01
+    assert _share(reported.share("none", "stop")) <= 0.01
+    assert _share(reported.share("flag", "flag", "stop")) >= 0.985
 
 
 def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:
@@ -44,8 +44,8 @@ def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:
 
 
 def test_answers_of_strangers_seldom_stop_an_interview() -> None:
-    """A floor under what docs/safety.md reports, far from the aim of 0.005; some of these answers are flags."""
-    assert _share(measure(answered()).share("none", "stop")) <= 0.012
+    """Some of these answers are flags, none is a stop."""
+    assert _share(measure(answered()).share("none", "stop")) <= 0.005
 
 
 @pytest.mark.parametrize(
