@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from agents.grounding import grounded_quotes
 from agents.scorer import AnswerToScore, ItemScore, keep_grounded_quotes, score_by_rules
 from agents.scoring.batch import score_lines
+from agents.scoring.rules import read_by_rules
+from agents.scoring.scale import score_of
 
 TUNING = Path(__file__).parent / "data" / "score_tune.jsonl"
 EVERY = 11  # of the answers, so that several changes of form take seconds
@@ -134,6 +136,64 @@ def test_a_negated_day_is_every_day_or_none(item: int, text: str, expected: int)
 )
 def test_which_of_several_counts_is_meant(item: int, text: str, expected: int) -> None:
     assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nup",
+        "Zilch.",
+        "nowt",
+        "Not a sausage.",
+        "None whatsoever. Kind of you to ask.",
+        "Can't say as I have, doctor.",
+        "Not in a month of Sundays.",
+        "nuh-uh, not me",
+        "Voices no.",
+        "I couldn't say that I have.",
+    ],
+)
+def test_a_denial_in_any_dialect(text: str) -> None:
+    found = score(text, 12, "Have you heard voices?")
+    assert (found.score, found.ambiguity <= 4) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (14, "slept well 13 out of 14", 1),
+        (17, "12 days out of 14 I had no rituals at all", 1),
+        (8, "Out of fourteen there were only four when I didn't avoid something.", 3),
+        (1, "So ten days without interest.", 3),
+        (3, "fine till i quit smoking 6 days ago, been snapping every day since", 2),
+        (2, "Fine up to five days ago. Since then, low every single day.", 2),
+        (6, "Only from last weekend on, so a week now, every day of it.", 2),
+        (6, "It started two months ago and I've been anxious every day since.", 4),
+        (3, "First week every day, all seven. Second week just the Monday and Tuesday.", 3),
+        (2, "The first week was fine. The second I was low every day.", 2),
+        (14, "Saturday and Sunday nights are terrible, both weeks.", 2),
+        (10, "every workday. 5 days a week, weekend no", 3),
+        (6, "most days.. nah like 6", 2),
+        (14, "Four bad nights. Oh, the past two weeks? Then one.", 1),
+        (11, "Once, back in the day. Sorry, you said two weeks. Then none at all.", 0),
+        (7, "I never had a panic attack in my life til the summer, now its a daily thing", 4),
+        (22, "was down to one a week at new year. now im back on it every morning", 4),
+        (22, "Forty a day for thirty years. Stopped in 2016 and not one since.", 0),
+        (5, "not one day passed without me signing up for something or betting on something", 4),
+        (2, "These days there is not a single one that I don't feel hopeless.", 4),
+        (6, "Not for one of those days was I worried.", 0),
+        (6, "The headaches are daily. Worry as such? Several days.", 2),
+        (4, "Sleeping less every night yes, energy no", 0),
+        (9, "I ache every day but I lift bricks for a living.", 0),
+        (21, "one wedding, nine proseccos. nothing else", 1),
+        (21, "I had two glasses on nine evenings and five glasses on two.", 1),
+        (23, "Just my prescribed Ritalin, one every morning.", 0),
+        (17, "It's 8 times for each switch, every night before bed.", 4),
+    ],
+)
+def test_the_rules_alone_count_as_people_tell_it(item: int, text: str, expected: int) -> None:
+    found = read_by_rules(item, "How often in the past two weeks?", text).finding
+    assert (score_of(found), found.ambiguity <= 4) == (expected, True)
 
 
 def test_what_contradicts_itself_is_not_sure() -> None:

@@ -193,7 +193,8 @@ _WANTS_TWO = re.compile(r"\b(want|wants|going|need|have|ready|about|wanted|plann
 
 
 def _phrases(text: str) -> Changes:
-    return [(*match.span(), lexicon().phrases[match[0]]) for match in lexicon().phrase.finditer(text)]
+    found = lexicon().phrase.finditer(text)
+    return [(*match.span(), lexicon().phrases[" ".join(match[0].split())]) for match in found]
 
 
 MENDS: tuple[Callable[[str], Changes], ...] = (
@@ -226,8 +227,12 @@ def lexicon() -> Lexicon:
         styled=tables.styled,
         look_alikes=tables.look_alikes,
         phrases=tables.phrases,
-        phrase=re.compile(r"\b(?:" + "|".join(map(re.escape, tables.phrases)) + r")\b"),
+        phrase=re.compile(r"\b(?:" + "|".join(map(_spaced, tables.phrases)) + r")\b"),
     )
+
+
+def _spaced(phrase: str) -> str:
+    return r"\s+".join(map(re.escape, phrase.split()))
 
 
 def _slips(word: str) -> set[str]:

@@ -105,7 +105,8 @@ def _nearest(claim: Claim, answer: Answer, amounts: list[Amount], most: float | 
     at = claim.begins
     near = beginning_in(amounts, max(claim.part.start, at - _REACH), min(claim.part.end, at + _REACH))
     if near:
-        return min(near, key=lambda amount: abs(amount.start - at)).value
+        ends = claim.frequency.end if claim.frequency else at
+        return min(near, key=lambda amount: max(at - amount.end, amount.start - ends)).value
     sentence = answer.sentence(claim.part)
     around = beginning_in(amounts, max(sentence[0].start, at - _REACH), min(sentence[-1].end, at + _REACH))
     return max((amount.value for amount in around), default=most)
