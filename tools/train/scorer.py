@@ -133,7 +133,7 @@ def final() -> Reader:
 
 
 def further(path: Path, authors: frozenset[str]) -> Reader:
-    """The reader in use, taught several times what it errs on or is unsure of, among so much else that it forgets nothing.
+    """The reader in use, taught several times what it errs on, among what keeps it from forgetting.
 
     Named authors' answers are all kept; what is hard is looked for in everything.
     """
