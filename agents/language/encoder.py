@@ -36,6 +36,10 @@ class Encoder:
         """What the encoder makes of a text, as answer to what it is about. Asked again, it need not read again."""
         return list(self._remembered(about, text))
 
+    def forget(self) -> None:
+        """So that what is read next is read in truth, and can be timed."""
+        self._remembered.cache_clear()
+
     def _read(self, about: str, text: str) -> tuple[float, ...]:
         encoded = wordpieces.encode(about, text)
         vectors = wordpieces.vectors(encoded.ids[:LONGEST], encoded.type_ids[:LONGEST])[np.newaxis]

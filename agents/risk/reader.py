@@ -68,6 +68,10 @@ def topic(item: int) -> str:
     return level1().item(item).topic if item else ""
 
 
+def forget() -> None:
+    _ENCODER.forget()
+
+
 def opinion(text: str, item: int) -> Opinion:
     """What the reader makes of a short stretch of text, as answer to the item's question."""
     none, flag, stop, *concerns = _ENCODER.read(topic(item), text)

@@ -47,6 +47,10 @@ def opinion(answer: Answer, finding: Finding) -> Opinion:
     return Opinion(tuple((powers / powers.sum()).tolist()), float(1 / (1 + np.exp(-vague))))
 
 
+def forget() -> None:
+    _ENCODER.forget()
+
+
 def about(answer: Answer, finding: Finding | None) -> str:
     """What the answer is about, what was counted in it, and what the rules made of that; `None` keeps the last back."""
     counted = [f for part in answer.parts for f in part.frequencies if f.form not in NOT_DAYS]
