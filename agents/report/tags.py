@@ -15,7 +15,7 @@ TAGS: tuple[Tag, ...] = ("sym", "quote", "med")
 _AS_REFERENCE = re.compile(r"[<>&\x00-\x1f\x7f\x85\u2028\u2029]")
 _BY_BACKSLASH = re.compile(
     r"""[\\`*_{}\[\]#|~$^@=!+]
-    | :(?!\s)                  # a directive, or the beginning of an address
+    | :(?![ ])                 # a directive, or the beginning of an address
     | (?<=www)\.               # another
     | ^\s*-                    # a list or a rule
     | ^\s*\d{1,9}[.)]          # a numbered list

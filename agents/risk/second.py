@@ -27,6 +27,7 @@ _ENDS = " .!?…,;:-"
 _ECHO = 6  # words
 _OWN = re.compile(r"i(?:'|$)")
 _MARKUP = re.compile(r"[<>{}]+")
+_SETTING = re.compile(r"[\w.-]+=\S*")  # of markup: 'src=x'
 _REPEATED = re.compile(r"\b(\w[\w' ]{0,40}?)(?:[ ,]+\1\b){3,}")  # nobody has taught it what a stuck key means
 log = logging.getLogger("crosscut.safety")
 
@@ -63,10 +64,10 @@ def _read(message: Message, item: int) -> Opinion:
 
 
 def stretches(message: Message) -> list[str]:
-    """Every sentence, every two and every three in a row; of a very long message, every one and every other three."""
+    """Every sentence, every two and every three in a row; of a very long message, only every other three."""
     parts = _parts(message)
     if len(parts) > _MANY:
-        spans = [(at, at + 1) for at in range(len(parts))]
+        spans = [(at, at + size) for at in range(len(parts)) for size in (1, 2)]
         spans += [(at, at + _TOGETHER) for at in range(0, len(parts), _TOGETHER - 1)]
     else:
         sizes = range(1, _TOGETHER + 1)
@@ -75,10 +76,14 @@ def stretches(message: Message) -> list[str]:
 
 
 def _parts(message: Message) -> list[str]:
-    """The sentences without what ends them, and without the brackets of markup; one that goes on for long is cut."""
-    pieces = [piece.strip(_ENDS) for sentence in _told(message) for piece in _MARKUP.split(sentence.plain)]
+    """The sentences without what ends them, and without the signs of markup; one that goes on for long is cut."""
+    pieces = [piece.strip(_ENDS) for sentence in _told(message) for piece in _unmarked(sentence.plain)]
     found = [text[at : at + _LONG] for text in pieces for at in range(0, len(text), _LONG)]
     return [_REPEATED.sub(r"\1", text) for text in found] or [message.reading.text]
+
+
+def _unmarked(text: str) -> list[str]:
+    return [_SETTING.sub("", piece) for piece in _MARKUP.split(text)] if _MARKUP.search(text) else [text]
 
 
 def _told(message: Message) -> list[Sentence]:
