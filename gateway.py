@@ -72,10 +72,13 @@ def _seconds_until(date: str, now: datetime) -> float:
     return (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now.timestamp()
 
 
+_ABOUT = {401: " and does not take the key", 403: " and does not allow this key that"}
+
+
 def _status_error(status: int, retry_after: str | None, model: str) -> CallError:
     return CallError(
         "rate_limited" if status == 429 else "gateway",
-        f"{model}: the gateway answered with status {status}",
+        f"{model}: the gateway answered with status {status}{_ABOUT.get(status, '')}",
         retryable=status in RETRYABLE or status >= 500,
         retry_after=retry_after_seconds(retry_after),
         status=status,

@@ -122,7 +122,7 @@ def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
     expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
     expect(page).to_have_url(re.compile(r"\?session=[\w-]+&tab=report$"))
     expect(page.get_by_role("tab", name="Report")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_text("23 of 23 items", exact=False)).to_be_visible()
+    expect(page.get_by_text("23 of 23 items ·", exact=False)).to_be_visible()
     expect(page.locator(".cc-report .quote").first).to_be_visible()
     (session,) = attached.runtime.sessions.newest()
     assert (session.status, session.persona, session.owner) == ("completed", "grey-mornings", "local")
@@ -134,7 +134,8 @@ def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
 def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page, clinic: Product, cast: Cast) -> None:
     page.goto(clinic.address)
     expect(_row(page, cast.going)).to_be_visible()
-    assert _listed(page)[:5] == [cast.stopped, cast.flagged, cast.going, cast.after, cast.before]
+    wanted = [cast.stopped, cast.flagged, cast.going, cast.after, cast.before]
+    assert [one for one in _listed(page) if one in wanted] == wanted  # a demo's persona may be among them, with a flag
     for session_id, told in (
         (cast.stopped, ["stop, not acknowledged", "stopped for safety", "0 of 23 items", "suicidality"]),
         (cast.flagged, ["new flag", "in progress", "1 of 23 items", "suicidality", "K <b>9</b> · "]),
@@ -188,7 +189,7 @@ def test_a_new_interview_is_started_as_chosen_and_its_link_given_to_the_client(
     assert (made.mode, made.model, made.locale, made.owner) == ("categorical", "rules", "GB", "local")
     assert ClientLabels(attached.database).of([session_id]) == {session_id: "C-018"}
     page.get_by_test_id("stCode").hover()
-    page.get_by_test_id("stCodeCopyButton").click()
+    page.get_by_role("button", name="Copy to clipboard").click()
     link = page.get_by_test_id("stCode").inner_text().strip()
     assert page.evaluate("navigator.clipboard.readText()") == link == attached.link(session_id)
     page.keyboard.press("Escape")

@@ -202,4 +202,4 @@ def test_a_report_of_a_session_that_was_stopped_later_says_so_and_offers_no_othe
     expect(page.get_by_role("button", name="Stop for safety")).to_have_count(0)
     page.get_by_role("link", name="All sessions").click()
     row = page.locator(f".st-key-row-{finished.session_id}")
-    expect(row.get_by_text("stop, not seen to")).to_be_visible()  # not the flags that were raised before
+    expect(row.get_by_text("stop, not acknowledged")).to_be_visible()  # not the flags that were raised before

@@ -54,7 +54,9 @@ def _show_own(user: User, session: Session) -> None:
         _show_link(session)
         _offer_label(user, session)
     elif session.status == "active" and not live_interviews().is_running(session.id):
-        st.button("Go on with the demo", type="primary", on_click=live.go_on, args=(session.id,))
+        if st.button("Go on with the demo", type="primary"):
+            live.go_on(session.id)
+            st.rerun()  # all of the page: a callback in a dialog would draw the dialog alone
     link_to_session(session.id, "Open the session", icon=":material/chat:")
 
 
