@@ -48,15 +48,19 @@ def _show(session_id: str) -> None:
         _offer_deletion(session)
 
 
+def _offer_to_go_on(session_id: str) -> None:
+    if st.button("Go on with the demo", type="primary"):
+        live.go_on(session_id)
+        st.rerun()  # all of the page: a callback in a dialog would draw the dialog alone
+
+
 def _show_own(user: User, session: Session) -> None:
     st.caption(plain(_described(session)))
     if session.persona is None and session.origin == "patient":
         _show_link(session)
         _offer_label(user, session)
     elif session.status == "active" and not live_interviews().is_running(session.id):
-        if st.button("Go on with the demo", type="primary"):
-            live.go_on(session.id)
-            st.rerun()  # all of the page: a callback in a dialog would draw the dialog alone
+        _offer_to_go_on(session.id)
     link_to_session(session.id, "Open the session", icon=":material/chat:")
 
 
