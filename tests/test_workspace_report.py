@@ -14,7 +14,7 @@ from graph.view import View
 from storage.links import PatientLinks
 from tests.attached import Attached
 from tests.product import Product
-from tests.workspace import open_tab
+from tests.workspace import open_tab, settle
 
 pytestmark = pytest.mark.browser
 
@@ -125,6 +125,8 @@ def test_a_mode_that_has_no_report_yet_gets_one_before_the_therapists_eyes(
     expect(page.get_by_text("Putting the sections together …")).to_be_visible()
     page.get_by_test_id("stButtonGroup").get_by_text("diagnostic").click()
     expect(report.get_by_text("confidence", exact=False).first).to_be_visible()
+    expect(page.get_by_text("The report is written.")).to_have_count(0)  # what was said of the one before has gone
+    settle(page)
     page.get_by_role("button", name="Write again").click()
     expect(page.get_by_text("The report is written.")).to_be_visible()
     assert [revision.mode for revision in runtime.reports.revisions(finished.session_id)] == [
