@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
 
 from agents.escalation import escalation
-from tests.attached import Attached, attached_to
-from tests.browser import Watched, chromium
-from tests.product import Product
+from tests.attached import Attached
+from tests.browser import Watched
 
 pytestmark = pytest.mark.browser
 
@@ -21,28 +19,6 @@ NAMES = (
     "evidence_quotes", "syntheticPersonaId", "grey-mornings", "C-017", "Settings and health", "Library",
 )  # fmt: skip
 """What a profile, a list or the workbench is made of, and none of which a patient gets."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=60_000)
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def attached(product: Product) -> Iterator[Attached]:
-    with attached_to(product) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser, product: Product) -> Iterator[Page]:
-    watched = Watched(browser.new_context().new_page(), product.address)
-    watched.page.set_default_timeout(60_000)
-    yield watched.page
-    watched.page.context.close()
-    assert watched.problems == []
 
 
 def _start(page: Page, attached: Attached) -> str:

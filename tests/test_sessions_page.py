@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from storage.audit import Audit
 from storage.clients import ClientLabels
 from storage.reports import Reports
 from tests.answers import answer_all, answer_until
-from tests.attached import Attached, attached_to
-from tests.browser import chromium
+from tests.attached import Attached
 from tests.product import Product, started
 from tests.support import temporary_home
 from tests.tables import rows_naming
-from tests.workspace import say, therapist
+from tests.workspace import say
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -31,28 +30,10 @@ WORRY = "Several days. I wish I was dead, then it passes."
 
 
 @pytest.fixture(scope="module")
-def clinic() -> Iterator[Product]:
+def product() -> Iterator[Product]:
     """An installation of its own, since the first test needs an empty one; its invented patients answer at once."""
     with temporary_home(made=True) as home, started(home, CROSSCUT_DEMO_SECONDS="0") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def attached(clinic: Product) -> Iterator[Attached]:
-    with attached_to(clinic) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser, clinic: Product) -> Iterator[Page]:
-    with therapist(browser, clinic, permissions=["clipboard-read", "clipboard-write"]) as opened:
-        yield opened
 
 
 @dataclass(frozen=True)
@@ -97,8 +78,8 @@ def _search(page: Page, words: str, rows: int) -> None:
     expect(page.locator("[class*=st-key-row-]")).to_have_count(rows)
 
 
-def _manage(page: Page, clinic: Product, session_id: str) -> Locator:
-    page.goto(f"{clinic.address}/sessions?manage={session_id}")
+def _manage(page: Page, product: Product, session_id: str) -> Locator:
+    page.goto(f"{product.address}/sessions?manage={session_id}")
     expect(page.get_by_role("dialog").get_by_text("Delete this session")).to_be_visible()
     return page.get_by_role("dialog")
 
@@ -112,9 +93,9 @@ def _choose(page: Page, field: str, option: str) -> None:
 
 
 def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
-    page: Page, clinic: Product, attached: Attached
+    page: Page, product: Product, attached: Attached
 ) -> None:
-    page.goto(clinic.address)
+    page.goto(product.address)
     expect(page.get_by_role("heading", name="Welcome to Crosscut")).to_be_visible()
     expect(page.get_by_text("Everything runs on this machine, without any outside service.")).to_be_visible()
     expect(page.get_by_test_id("stBaseButton-primary")).to_have_count(1)
@@ -131,8 +112,8 @@ def test_an_empty_installation_greets_with_one_button_that_ends_at_a_report(
     expect(_row(page, session.id)).to_contain_text("Persona grey-mornings")
 
 
-def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page, clinic: Product, cast: Cast) -> None:
-    page.goto(clinic.address)
+def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page, product: Product, cast: Cast) -> None:
+    page.goto(product.address)
     expect(_row(page, cast.going)).to_be_visible()
     wanted = [cast.stopped, cast.flagged, cast.going, cast.after, cast.before]
     assert [one for one in _listed(page) if one in wanted] == wanted  # a demo's persona may be among them, with a flag
@@ -153,8 +134,8 @@ def test_what_needs_somebody_comes_first_and_everything_can_be_found(page: Page,
     expect(page.get_by_text("No session matches this search.")).to_be_visible()
 
 
-def test_back_and_forward_lead_between_the_list_and_a_session(page: Page, clinic: Product, cast: Cast) -> None:
-    page.goto(f"{clinic.address}/sessions")
+def test_back_and_forward_lead_between_the_list_and_a_session(page: Page, product: Product, cast: Cast) -> None:
+    page.goto(f"{product.address}/sessions")
     _row(page, cast.before).get_by_role("link", name="C-017").click()
     expect(page.get_by_role("tab", name="Chat")).to_be_visible()
     page.get_by_role("tab", name="Report").click()
@@ -174,9 +155,9 @@ def test_back_and_forward_lead_between_the_list_and_a_session(page: Page, clinic
 
 
 def test_a_new_interview_is_started_as_chosen_and_its_link_given_to_the_client(
-    page: Page, clinic: Product, attached: Attached, cast: Cast
+    page: Page, product: Product, attached: Attached, cast: Cast
 ) -> None:
-    page.goto(clinic.address)
+    page.goto(product.address)
     page.get_by_role("button", name="New interview").click()
     page.get_by_role("textbox", name="Client label").fill("C-018")
     _choose(page, "Mode", "categorical")
@@ -188,6 +169,7 @@ def test_a_new_interview_is_started_as_chosen_and_its_link_given_to_the_client(
     made = attached.runtime.sessions.get(session_id)
     assert (made.mode, made.model, made.locale, made.owner) == ("categorical", "rules", "GB", "local")
     assert ClientLabels(attached.database).of([session_id]) == {session_id: "C-018"}
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_test_id("stCode").hover()
     page.get_by_role("button", name="Copy to clipboard").click()
     link = page.get_by_test_id("stCode").inner_text().strip()
@@ -204,9 +186,9 @@ def test_a_new_interview_is_started_as_chosen_and_its_link_given_to_the_client(
 
 
 def test_a_persona_is_interviewed_and_one_that_was_interrupted_goes_on(
-    page: Page, clinic: Product, attached: Attached, cast: Cast
+    page: Page, product: Product, attached: Attached, cast: Cast
 ) -> None:
-    page.goto(clinic.address)
+    page.goto(product.address)
     page.get_by_role("button", name="New interview").click()
     page.get_by_text("A persona, as a demo").click()
     _choose(page, "Persona", "Bankrupt shop owner")
@@ -216,13 +198,13 @@ def test_a_persona_is_interviewed_and_one_that_was_interrupted_goes_on(
     expect(page.get_by_role("tab", name="Chat")).to_have_attribute("aria-selected", "true")
     left = attached.runtime.start(owner="local", persona="grey-mornings").session_id
     answer_until(attached.runtime, attached.runtime.view(left), 3)
-    _manage(page, clinic, left).get_by_role("button", name="Go on with the demo").click()
+    _manage(page, product, left).get_by_role("button", name="Go on with the demo").click()
     expect(page.get_by_role("heading", name="Symptom Domain Table")).to_be_visible(timeout=WHOLE_INTERVIEW)
     assert attached.runtime.sessions.get(left).status == "completed"
 
 
-def test_a_clients_domains_are_compared_over_interviews(page: Page, clinic: Product, cast: Cast) -> None:
-    panel = _manage(page, clinic, cast.after)
+def test_a_clients_domains_are_compared_over_interviews(page: Page, product: Product, cast: Cast) -> None:
+    panel = _manage(page, product, cast.after)
     trend = panel.locator(".cc-trend tr").filter(has_text="Depression")
     expect(trend.locator("td")).to_have_text(["4", "0"])
     expect(trend.locator(".reached")).to_have_text(["4"])
@@ -235,15 +217,15 @@ def test_a_clients_domains_are_compared_over_interviews(page: Page, clinic: Prod
 
 
 def test_a_deleted_session_is_gone_from_every_table_and_from_the_other_tab(
-    page: Page, clinic: Product, attached: Attached, cast: Cast
+    page: Page, product: Product, attached: Attached, cast: Cast
 ) -> None:
     session_id = cast.before
     attached.runtime.reports.newest(session_id)
     assert rows_naming(attached.database, session_id).keys() > {"sessions", "turns", "client_labels", "reports"}
     other = page.context.new_page()
-    other.goto(f"{clinic.address}/?session={session_id}")
+    other.goto(f"{product.address}/?session={session_id}")
     expect(other.locator("#turn-1")).to_contain_text("Nearly every day.")
-    panel = _manage(page, clinic, session_id)
+    panel = _manage(page, product, session_id)
     panel.get_by_text("Delete this session").click()
     expect(panel.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
     panel.get_by_text("I want it deleted for good.").click()
