@@ -82,7 +82,7 @@ def test_hardly_a_labelled_answer_of_the_scorers_tuning_half_is_taken_for_someth
     clear = [row for row in rows if row["clarity"] == "clear"]
     misread = [row for row in clear if read_reply(row["answer"], item=row["item"]).kind != "answer"]
     assert len(clear) >= 1000
-    assert len(misread) <= len(clear) // 500
+    assert len(misread) <= len(clear) // 750
 
 
 def test_simulated_patients_are_heard_when_they_answer() -> None:
@@ -171,3 +171,14 @@ def test_case_and_white_space_change_nothing(row: Labelled) -> None:
 def test_half_a_surrogate_pair_does_not_make_the_second_reader_fail(caplog: pytest.LogCaptureFixture) -> None:
     assert read_reply("hold on \ud83d someone is at the door, back in a minute", item=6).kind == "pause"
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("text", "item"), [("no voices here", 12), ("Don't have that", 17), ("not with any noise", 12)]
+)
+def test_a_plain_no_is_no_refusal(text: str, item: int) -> None:
+    assert read_reply(text, item=item).kind == "answer"
+
+
+def test_not_wanting_to_be_asked_is_one() -> None:
+    assert read_reply("no, I'd rather not talk about that", item=12).kind == "refusal"

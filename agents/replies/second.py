@@ -14,6 +14,12 @@ from agents.replies import reader
 from agents.replies.rules import Reply, ReplyKind, longest_reply, read_by_rules
 
 _YES = re.compile(r"(?:yes|yeah|yep|yup|aye|yea)\b")
+_DENIAL = re.compile(
+    r"(?:no|nope|nah|nup|naw|not|none|never|don't (?:have|do|get|hear|feel|see|drink|smoke|use|take|avoid|repeat))\b"
+    r"(?!.*\b(?:answer\w*|talk\w*|discuss\w*|say\w*|shar\w+|comment|skip|pass|tell\w*|there|rather|comfortable|business"
+    r"|want|like|going|ready|today|now|thank\w*|sure|idea|know|clue)\b)"
+)
+"""A no to what was asked, with nothing in it of not wanting to be asked."""
 _OUTRIGHT = 4  # words: the cues know the short ways of saying it
 log = logging.getLogger("crosscut.replies")
 
@@ -38,8 +44,10 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
 
 
 def _may_be(kind: ReplyKind, text: str, *, paused: bool) -> bool:
-    """A yes and a count stay answers whatever is said beside them; nobody comes back who was not away."""
-    if kind == "ready" and not paused:
+    """A yes and a count stay answers whatever is said beside them, a plain no is no refusal; nobody comes back who was
+    not away.
+    """
+    if (kind == "ready" and not paused) or (kind == "refusal" and _DENIAL.match(text)):
         return False
     return kind in ("answer", "earlier") or not (_YES.match(text) or any(map(_is_count, frequencies(text))))
 
