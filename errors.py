@@ -6,7 +6,8 @@ CrosscutError
 │   └── NotFoundError    no such session, checkpoint, job or file
 ├── StorageError         Postgres, Valkey, the key or the home folder
 │   ├── ServiceError     a server is missing, broken or unreachable
-│   └── SealError        stored bytes do not open with this key, or were changed
+│   ├── SealError        stored bytes do not open with this key, or were changed
+│   └── StopNotEntered   a spooled safety stop that its session does not take yet
 ├── ModelError           a model call that gave nothing usable
 │   ├── GatewayError     no answer: refused, timed out, rate limited, failed
 │   └── RejectedOutput   an answer that breaks the agent's contract
@@ -44,6 +45,10 @@ class ServiceError(StorageError):
 
 
 class SealError(StorageError):
+    pass
+
+
+class StopNotEntered(StorageError):
     pass
 
 

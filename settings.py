@@ -93,6 +93,7 @@ class Settings(BaseSettings):
     model_scorer: ModelId = RULES
     model_risk: ModelId = RULES
     model_diagnostician: ModelId = RULES
+    model_patient: ModelId = RULES
     model_embedding: ModelId | None = None
     model_choices: Annotated[str, AfterValidator(_model_ids)] = ""
     model_call_seconds: float = Field(20.0, gt=0, le=300)
@@ -154,12 +155,13 @@ class Settings(BaseSettings):
 
     @cached_property
     def models(self) -> dict[str, str]:
-        """Model id by role; `rules` is the embedded engine."""
+        """Model id by role; `rules` is the embedded engine. The patient's plays synthetic patients alone."""
         return {
             "interviewer": self.model_interviewer,
             "scorer": self.model_scorer,
             "risk": self.model_risk,
             "diagnostician": self.model_diagnostician,
+            "patient": self.model_patient,
             "embedding": self.embedding,
         }
 

@@ -161,7 +161,7 @@ class Agent(Generic[In, Out]):
         tries = _Tries(self.llm, inp, self.budget, perform, started)
         if answer := await tries.answer():
             return answer
-        log.warning("%s: the rules answer, after %s", self.name, ", ".join(f.kind for f in tries.failures))
+        log.warning("%s: the model gave nothing usable, after %s", self.name, ", ".join(f.kind for f in tries.failures))
         return tries.result(self.rules(inp), "rules")
 
 

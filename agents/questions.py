@@ -22,11 +22,15 @@ __all__ = [
     "check_draft",
     "check_follow_up",
     "check_question",
+    "denies_item",
     "keeps_concepts",
+    "questions_in",
     "quotes_item",
     "rules_broken",
 ]
 
+_WHOLE = frozenset({"no", "not", "4", "four"})  # concepts that begin other words: "normally", "notice", "fourteen"
+_END = r"(?!\w)"
 _MARKUP = re.compile(r"[\n\r<>{}\[\]*#_`|\\]")
 
 
@@ -47,15 +51,32 @@ class Draft(_Frozen):
 
 
 class _Forbidden(_Frozen):
+    """`items`: where it is forbidden; everywhere, if none is named."""
+
     rule: str
     words: tuple[str, ...] = Field(min_length=1)
+    items: tuple[int, ...] = ()
+
+
+class _Asking(_Frozen):
+    """How a question shows in a sentence: by a question word, or by a verb that stands before its subject."""
+
+    words: tuple[str, ...]
+    verbs: tuple[str, ...]
+    subjects: tuple[str, ...]
+    verbs_of_persons: tuple[str, ...]
+    persons: tuple[str, ...]
 
 
 class _Rules(_Frozen):
     max_words: int
     longest_run: int
+    most_kept: float
     window: tuple[str, ...]
     how_often: tuple[str, ...]
+    asking: _Asking
+    denying: tuple[str, ...]
+    never_denied: tuple[int, ...]
     forbidden: tuple[_Forbidden, ...]
 
 
@@ -71,8 +92,6 @@ def check_draft(brief: QuestionBrief, draft: Draft) -> Draft:
 
 def check_question(item: Item, text: str) -> None:
     _check_common(item, "question", text)
-    if missing := [group for group in item.concepts if not _keeps(group, text)]:
-        raise RejectedOutput(f"question must keep the idea of: {' or '.join(missing[0])}")
 
 
 def check_follow_up(item: Item, text: str) -> None:
@@ -88,9 +107,10 @@ def keeps_concepts(item: Item, text: str) -> bool:
 def _check_common(item: Item, name: str, text: str) -> None:
     _check_shape(name, text)
     _check_verbatim(item, name, text)
+    _check_concepts(item, name, text)
     if not any_of(_rules().window).search(text):
         raise RejectedOutput(f"{name} must say that it is about the past two weeks")
-    for rule in rules_broken(text):
+    for rule in rules_broken(text, item.number):
         raise RejectedOutput(f"{name} must not {rule}")
 
 
@@ -101,6 +121,8 @@ def _check_shape(name: str, text: str) -> None:
         raise RejectedOutput(f"{name} must be plain text on one line")
     if text.count("?") != 1 or not text.strip().endswith("?"):
         raise RejectedOutput(f"{name} must be exactly one question and end with its question mark")
+    if questions_in(text) > 1:
+        raise RejectedOutput(f"{name} must be exactly one question: it asks a second one before its question mark")
     if len(text.split()) > _rules().max_words:
         raise RejectedOutput(f"{name} must have at most {_rules().max_words} words")
 
@@ -110,17 +132,60 @@ def _check_verbatim(item: Item, name: str, text: str) -> None:
         raise RejectedOutput(f"{name} must paraphrase the item, not quote it")
 
 
+def _check_concepts(item: Item, name: str, text: str) -> None:
+    if missing := [group for group in item.concepts if not _keeps(group, text)]:
+        raise RejectedOutput(f"{name} must keep the idea of: {' or '.join(missing[0])}")
+    if denies_item(item, text):
+        raise RejectedOutput(f"{name} must ask how often it was so, not how often it was not")
+
+
 def quotes_item(item: Item, text: str) -> bool:
-    """Whether the item's own words stand in the text, whole or in a long run."""
-    canonical, said = _words(item.text), f" {' '.join(_words(text))} "
+    """Whether the item's own words stand in the text: in a long run, or nearly all of them in their order."""
+    canonical, said = _words(item.text), _words(text)
     run = min(len(canonical), _rules().longest_run + 1)
     runs = (" ".join(canonical[at : at + run]) for at in range(len(canonical) - run + 1))
-    return any(f" {words} " in said for words in runs)
+    if any(f" {words} " in f" {' '.join(said)} " for words in runs):
+        return True
+    return _kept_in_order(canonical, said) > _rules().most_kept * len(canonical)
 
 
-def rules_broken(text: str) -> list[str]:
-    """What the text does that no question may, by the names that the rules have."""
-    return [forbidden.rule for forbidden in _rules().forbidden if any_of(forbidden.words).search(text)]
+def _kept_in_order(canonical: list[str], said: list[str]) -> int:
+    """The length of the longest sequence of words that both have."""
+    before = [0] * (len(said) + 1)
+    for word in canonical:
+        row = [0]
+        for at, other in enumerate(said):
+            row.append(before[at] + 1 if word == other else max(before[at + 1], row[at]))
+        before = row
+    return before[-1]
+
+
+def questions_in(text: str) -> int:
+    """How many questions a text asks, whatever its marks: "how often were you low and were you angry" asks two.
+
+    A question word goes with the next verb that stands before its subject; each other such verb asks by itself.
+    """
+    found, open_word = 0, False
+    for match in _asking().finditer(text.replace("’", "'")):
+        is_word = match.lastgroup == "word"
+        found += is_word or not open_word
+        open_word = is_word
+    return found
+
+
+def denies_item(item: Item, text: str) -> bool:
+    """Whether the question asks for the days without it. Items that are about a lack deny something themselves."""
+    if item.number not in _rules().never_denied:
+        return False
+    denying = "|".join(map(re.escape, _rules().denying))
+    named = "|".join(map(re.escape, item.concepts[0]))
+    return bool(re.search(rf"(?<!\w)(?:{denying})\s(?:\w+\s){{0,3}}?(?:{named})", text.lower().replace("’", "'")))
+
+
+def rules_broken(text: str, item: int = 0) -> list[str]:
+    """What the text does that no question may, by the names that the rules have; `item` adds what its own may not."""
+    here = [one for one in _rules().forbidden if not one.items or item in one.items]
+    return [forbidden.rule for forbidden in here if any_of(forbidden.words).search(text)]
 
 
 def _words(text: str) -> list[str]:
@@ -129,7 +194,22 @@ def _words(text: str) -> list[str]:
 
 def _keeps(group: tuple[str, ...], text: str) -> bool:
     """A concept is a word or the beginning of one: `irrita` is in "irritable", `way` is not in "always"."""
-    return any(re.search(rf"(?<!\w){re.escape(word)}", text.lower().replace("’", "'")) for word in group)
+    plain = text.lower().replace("’", "'")
+    return any(re.search(rf"(?<!\w){re.escape(word)}{_END if word in _WHOLE else ''}", plain) for word in group)
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    asking = _rules().asking
+
+    def any_word(words: tuple[str, ...]) -> str:
+        return rf"(?:{'|'.join(map(re.escape, words))})(?!\w)"
+
+    verb = rf"{any_word(asking.verbs)}\s{any_word(asking.subjects)}"
+    of_persons = rf"{any_word(asking.verbs_of_persons)}\s{any_word(asking.persons)}"
+    # The subject must be followed by something: "nobody was there" asks nothing.
+    found = rf"(?<!\w)(?:(?P<word>{any_word(asking.words)})|(?P<verb>{verb}|{of_persons})(?=\s\w))"
+    return re.compile(found, re.IGNORECASE)
 
 
 @cache

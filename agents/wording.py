@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.questions import Draft, QuestionBrief
 from agents.replies import Reply, ReplyKind, Topic
 
-Tone = Literal["plain", "gentle", "open"]
+Tone = Literal["plain", "gentle", "open", "kept"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 _SILENT_EVERY = 4  # nobody gives thanks for every answer
 _BACK_REFERENCE = "that time"
@@ -46,6 +46,7 @@ class Again(_Frozen):
 
 class Pause(_Frozen):
     first: tuple[str, ...] = Field(min_length=2)
+    distress: tuple[str, ...] = Field(min_length=2)
     again: tuple[str, ...] = Field(min_length=2)
     back: tuple[str, ...] = Field(min_length=2)
     repeated: tuple[str, ...] = Field(min_length=2)
@@ -96,8 +97,9 @@ def asked_again(brief: QuestionBrief, reply: Reply, how_often: str) -> str:
     return f"{lead} {question}"
 
 
-def pause_text(seed: int, turn: int, *, again: bool) -> str:
-    return _turned(wordings().pause.again if again else wordings().pause.first, seed, turn)
+def pause_text(seed: int, turn: int, *, again: bool, distressed: bool = False) -> str:
+    pause = wordings().pause
+    return _turned(pause.again if again else pause.distress if distressed else pause.first, seed, turn)
 
 
 def welcome_text(seed: int, turn: int, question: str = "") -> str:

@@ -1,15 +1,17 @@
 """The report card of one snapshot: every metric with its grade, item by item, and where it all comes from.
 
-`core` depends on the snapshot alone, and its JSON is the same byte for byte whenever it is made. Around it stand the
+`core` depends on the snapshot and on the benchmark that measures it (code, gold, limits), whose digest it names; by the
+same ones its JSON is the same byte for byte whenever it is made. Around it stand the
 judge's opinion and BERTScore, which a worker adds when it has them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from benchmark.judge import Judgement, judge_metrics
+from benchmark.judge import JUDGE, Judgement, judge_metrics
+from benchmark.making import benchmark_digest
 from benchmark.metrics import VERSION, Metric
 from benchmark.metrics.accuracy import gold_of
 from benchmark.snapshot import CorrectedScore, FrozenResponse, Snapshot
@@ -38,7 +40,8 @@ class Headline(Wire):
 
 
 class ItemRow(Wire):
-    """`turns` are those in which the item was asked and answered. `score` is as it was scored."""
+    """`turns` are those in which the item was asked and answered. `score` is as it was scored; none where nobody
+    answered."""
 
     item_id: str
     topic: str
@@ -56,6 +59,8 @@ class ItemRow(Wire):
 class CardProvenance(Wire):
     snapshot_sha256: str
     metrics_version: str
+    benchmark_sha256: str
+    """Of the benchmark's code, gold and limits."""
     thresholds_version: str
     interview_models: str
     interview_prompts: str
@@ -96,7 +101,10 @@ class Card(Wire):
         return (*self.core.metrics, *self.judged, *self.bertscore)
 
 
-def core_of(snapshot: Snapshot, metrics: Sequence[Metric], limits: Thresholds | None = None) -> Core:
+def core_of(
+    snapshot: Snapshot, metrics: Sequence[Metric], limits: Thresholds | None = None, *, made_by: str | None = None
+) -> Core:
+    """`made_by` is the digest of the benchmark that measured; this one's if none is given."""
     limits = limits or thresholds()
     graded_metrics = graded(metrics, limits)
     return Core(
@@ -111,6 +119,7 @@ def core_of(snapshot: Snapshot, metrics: Sequence[Metric], limits: Thresholds | 
         provenance=CardProvenance(
             snapshot_sha256=snapshot.sha256,
             metrics_version=VERSION,
+            benchmark_sha256=made_by or benchmark_digest(),
             thresholds_version=limits.version,
             interview_models=snapshot.session_meta.model_version,
             interview_prompts=snapshot.session_meta.prompt_version,
@@ -128,9 +137,8 @@ def card_of(
     pending: Sequence[str] = (),
     failed: dict[str, str] | None = None,
 ) -> Card:
-    """A judgement that is still to come is not one that was not run."""
-    judge = judgement or Judgement(status="not run")
-    judged = graded(judge_metrics(judge)) if judgement else ()
+    judge = judgement or _without_judgement(pending, failed or {})
+    judged = graded(judge_metrics(judge)) if judge.status != "pending" else ()
     alike = graded(bertscore or ())
     return Card(
         core=core,
@@ -142,6 +150,13 @@ def card_of(
         failed=failed or {},
         unscored=judge.unscored,
     )
+
+
+def _without_judgement(pending: Sequence[str], failed: Mapping[str, str]) -> Judgement:
+    """One that is still to come, or whose job failed, is not one that was not run."""
+    if JUDGE in failed:
+        return Judgement(status="failed", failures=(failed[JUDGE],))
+    return Judgement(status="pending" if JUDGE in pending else "not run")
 
 
 def graded(metrics: Sequence[Metric], limits: Thresholds | None = None) -> tuple[Graded, ...]:
@@ -189,11 +204,13 @@ def item_rows(snapshot: Snapshot) -> list[ItemRow]:
 
 
 def _scored(response: FrozenResponse) -> dict[str, object]:
+    if response.unanswered:
+        return {"engine": "nobody"}
     engine = response.model if response.engine == "llm" else "rules"
     return {
         "score": response.score,
         "ambiguity": response.ambiguity,
         "confidence": response.confidence,
-        "engine": "nobody" if response.unanswered else engine,
+        "engine": engine,
         "quotes": response.evidence_quotes,
     }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, get_args
 
 from agents.contract import AgentResult
 from benchmark.card import Card, card_of, core_of
 from benchmark.judge import JUDGE, Judge, Judgement, judge_of
+from benchmark.making import benchmark_digest
 from benchmark.metrics import VERSION, Metric, deterministic
 from benchmark.metrics.bertscore import Scorer, bertscore, scorer
 from benchmark.snapshot import Snapshot, SnapshotDesk
@@ -23,6 +25,8 @@ from storage.results import Results
 KIND = "benchmark"
 LongSet = Literal["judge", "bertscore"]
 LONG_SETS: tuple[LongSet, ...] = get_args(LongSet)
+_INSIDE: tuple[LongSet, ...] = ("bertscore",)
+"""Those that are computed on this machine."""
 _AT_ONCE = "deterministic"
 MOST_TRIES = 5
 """What ends its worker each time is not given to one after the other for ever."""
@@ -41,14 +45,21 @@ class BenchmarkDesk:
     def freeze(self, session_id: str, revision: int | None = None) -> str:
         return self.snapshots.freeze(session_id, revision)
 
-    def request(self, sha256: str, *, again: bool = False) -> list[Job]:
+    def request_card(self, session_id: str) -> list[Job]:
+        """Freeze a completed session's newest report and queue what its card takes; refuses a stopped session.
+
+        Not the judge's opinion: no conversation is sent anywhere before somebody wants to see the card.
+        """
+        return self.request(self.freeze(session_id), only=_INSIDE)
+
+    def request(self, sha256: str, *, again: bool = False, only: Collection[LongSet] = LONG_SETS) -> list[Job]:
         """Queue what of a card is not there yet, and give what is to be sent to a worker.
 
         What failed is tried again only when that is asked for, and then what is there already is made anew.
         """
         session_id = self.snapshots.get(sha256).session_id
         queued = []
-        for name in self._long_sets():
+        for name in (name for name in self._long_sets() if name in only):
             known = self.jobs.find(KIND, self._key(sha256, name))
             if again or (known is None and self._result(sha256, name) is None):
                 asked = {"snapshot": sha256, "set": name}
@@ -69,17 +80,23 @@ class BenchmarkDesk:
             core,
             self._judgement(judged),
             _metrics(alike) if alike else None,
-            pending=[name for name, job in states.items() if job is None or job.status in ("queued", "running")],
+            pending=[name for name, job in states.items() if job is None or job.status in _OPEN],
             failed={name: job.error or job.status for name, job in states.items() if job and job.status in _ENDED},
         )
 
+    def under_way(self, sha256: str) -> dict[LongSet, Job | None]:
+        """What a card still waits for, each with its job, as `card` has it; cheap, for whoever asks often."""
+        missing = [name for name in self._long_sets() if self._result(sha256, name) is None]
+        jobs = {name: self.jobs.find(KIND, self._key(sha256, name)) for name in missing}
+        return {name: job for name, job in jobs.items() if job is None or job.status in _OPEN}
+
     def measured(self, snapshot: Snapshot) -> tuple[Metric, ...]:
-        """The metrics that need no worker, computed once."""
-        sha256 = snapshot.sha256
-        if known := self.results.get(sha256, _AT_ONCE, VERSION):
+        """The metrics that need no worker, computed once by this benchmark: its gold and limits are not the next's."""
+        sha256, version = snapshot.sha256, f"{VERSION}+{benchmark_digest()}"
+        if known := self.results.get(sha256, _AT_ONCE, version):
             return _metrics(known)
         made = deterministic(snapshot)
-        self.results.put(sha256, _AT_ONCE, VERSION, _body(made))
+        self.results.put(sha256, _AT_ONCE, version, _body(made))
         return made
 
     def run(self, job_id: str) -> None:
@@ -94,7 +111,7 @@ class BenchmarkDesk:
         name: LongSet = job.asked["set"]
         sha256 = job.asked["snapshot"]
         snapshot = self.snapshots.get(sha256)
-        body = self._judged(snapshot) if name == "judge" else self._alike(snapshot)
+        body = self._judged(snapshot) if name == "judge" else self._alike(snapshot, job)
         self.results.put(sha256, name, self._version(name), body)
 
     def _judged(self, snapshot: Snapshot) -> dict[str, Any]:
@@ -104,14 +121,14 @@ class BenchmarkDesk:
         self.record_calls(snapshot.session_id, snapshot.lines[-1].turn, JUDGE, made)
         return judgement.to_json_dict()
 
-    def _alike(self, snapshot: Snapshot) -> dict[str, Any]:
-        return _body(bertscore(snapshot, self.scorer()))
+    def _alike(self, snapshot: Snapshot, job: Job) -> dict[str, Any]:
+        return _body(bertscore(snapshot, self.scorer(), lambda done, of: self.jobs.report(job.id, done=done, of=of)))
 
     def _try_again(self, job: Job) -> None:
         tries = job.progress.get("tries", 0)
         if tries >= MOST_TRIES:
             raise InputError(f"{tries} workers ended while they worked on this, so it is not tried again by itself.")
-        self.jobs.report(job.id, tries=tries + 1)
+        self.jobs.report(job.id, tries=tries + 1, since=datetime.now(UTC).isoformat(timespec="seconds"))
 
     def _long_sets(self) -> tuple[LongSet, ...]:
         """Without a key there is no judge to wait for."""
@@ -132,6 +149,7 @@ class BenchmarkDesk:
         return self.judge.version if name == "judge" else self.bertscore_version
 
 
+_OPEN = ("queued", "running")
 _ENDED = ("failed", "cancelled")
 
 

@@ -38,7 +38,9 @@ LABELS: dict[Criterion, str] = {
     "empathy": "Empathy and professionalism",
 }
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
-_SENTENCE_END = re.compile(r"[.!?]+[\"'”’)]*(?=\s|$)")
+_SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)")
+_OPENING = " \t\n\"'“‘(["
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|approx|incl|esp|resp|dr|mr|mrs|ms|prof|st|fig)$", re.IGNORECASE)
 _MOST_SENTENCES = 2
 _LONGEST_NOTE = 600
 
@@ -67,9 +69,12 @@ class ToJudge:
 
 
 class Judgement(Wire):
-    """`verdict` is there exactly when `status` is scored; `failures` are the kinds of what went wrong on the way."""
+    """`verdict` is there exactly when `status` is scored; `failures` are the kinds of what went wrong on the way.
 
-    status: Literal["scored", "unscored", "not run"]
+    Unscored is a verdict that could not be used, failed a job that ended without any; not run is a judge without a key.
+    """
+
+    status: Literal["scored", "unscored", "failed", "pending", "not run"]
     verdict: Verdict | None = None
     failures: tuple[str, ...] = ()
     model: str = JUDGE_MODEL
@@ -84,7 +89,7 @@ class Judgement(Wire):
     @property
     def unscored(self) -> int:
         """How many criteria the judge was asked for and gave no usable score."""
-        return len(CRITERIA) if self.status == "unscored" else 0
+        return len(CRITERIA) if self.status in ("unscored", "failed") else 0
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,17 @@ def _briefly_noted(_: ToJudge, verdict: Verdict | None) -> Verdict | None:
         note = opinion.note.strip()
         if not note:
             raise RejectedOutput(f"{criterion}: its note must not be empty")
-        if len(note) > _LONGEST_NOTE or len(_SENTENCE_END.findall(note)) > _MOST_SENTENCES:
+        if len(note) > _LONGEST_NOTE or _sentences(note) > _MOST_SENTENCES:
             raise RejectedOutput(f"{criterion}: its note must be one or two sentences")
     return verdict
+
+
+def _sentences(note: str) -> int:
+    """A stop ends a sentence before a capital or at the end of the note, and not after an abbreviation: a verdict is
+    not lost because of an `e.g.`, and whatever slips through is held by the length."""
+    return sum(_ends_sentence(note, found) for found in _SENTENCE_END.finditer(note))
+
+
+def _ends_sentence(note: str, found: re.Match[str]) -> bool:
+    rest = note[found.end() :].lstrip(_OPENING)
+    return not rest or (rest[0].isupper() and not _ABBREVIATED.search(note[: found.start()]))

@@ -7,8 +7,8 @@ import zlib
 from threading import Lock, Thread
 from time import sleep
 
+from benchmark.acting import Actor, recording, reply_of
 from benchmark.personas import persona
-from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
 from errors import InputError, NotFoundError
 from graph.conversation import converse
@@ -20,11 +20,15 @@ log = logging.getLogger("crosscut.live")
 
 
 class LiveInterviews:
-    """Their threads end with the process; what is left can be resumed, like any interview."""
+    """Their threads end with the process; what is left can be resumed, like any interview.
 
-    def __init__(self, runtime: InterviewRuntime, *, seconds_a_turn: float = 0.6) -> None:
+    `actor` plays the personas; without one they speak by their script.
+    """
+
+    def __init__(self, runtime: InterviewRuntime, *, seconds_a_turn: float = 0.6, actor: Actor | None = None) -> None:
         self._runtime = runtime
         self._pace = seconds_a_turn
+        self._actor = actor
         self._running: set[str] = set()
         self._lock = Lock()
 
@@ -59,7 +63,8 @@ class LiveInterviews:
         try:
             session = self._runtime.sessions.get(session_id)
             patient = SimulatedPatient(persona(session.persona or ""), zlib.crc32(session_id.encode()))
-            converse(self._runtime, self._runtime.view(session_id), simulated(patient), self._wait)
+            reply = reply_of(patient, self._actor, recording(self._runtime))
+            converse(self._runtime, self._runtime.view(session_id), reply, self._wait)
             self._runtime.reports.newest(session_id)
         except NotFoundError:  # deleted meanwhile
             pass

@@ -98,7 +98,7 @@ def _true_of(days: int, unit: Unit) -> _HowOften:
     return _HowOften(*(tuple(phrase.text for phrase in bank if phrase.fits(days, unit)) for bank in banks))
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What the patient has settled on for an item; the same for the answer and for a follow-up."""
 
     topic: Topic
@@ -119,44 +119,45 @@ class SimulatedPatient:
         self.seed = seed
         self.voice = phrases().styles[persona.style]
 
-    def answer(self, item: int, *, is_follow_up: bool, question: str) -> str:  # noqa: ARG002 - a model patient reads it
+    def answer(self, item: int, *, is_follow_up: bool, question: str) -> str:  # noqa: ARG002 - a model reads it
         """The same words for the same persona, seed, item and kind of question, however that is worded."""
         rng = self._random(item, "follow-up" if is_follow_up else "answer")
         if item == self.persona.stop_at:
             return rng.choice(self.persona.stop_words)
-        plan = self._plan(item)
+        plan = self.plan(item)
         text = self._clarified(plan, rng) if is_follow_up else self._first(plan, rng)
         return self._spoken(text, rng)
 
     def _random(self, item: int, purpose: str) -> Random:
         return Random(f"{self.persona.id}/{self.seed}/{item}/{purpose}")  # noqa: S311 - variety, not secrecy
 
-    def _plan(self, item: int) -> _Plan:
+    def plan(self, item: int) -> Plan:
+        """What this patient has to tell about an item, by the seed."""
         rng = self._random(item, "plan")
         topic, score = phrases().topic(item), self.persona.scores[item]
         own = rng.choice(self.persona.answers[item]) if item in self.persona.answers else None
         days = own.days[1] if own else rng.choice(days_of(score))
         (mode,) = rng.choices(list(self.voice.modes), weights=list(self.voice.modes.values()))
         straight = own or polarity_of(score) in topic.direct
-        return _Plan(topic, score, days, rng.choice(topic.units), "clear" if straight else mode, own)
+        return Plan(topic, score, days, rng.choice(topic.units), "clear" if straight else mode, own)
 
-    def _first(self, plan: _Plan, rng: Random) -> str:
+    def _first(self, plan: Plan, rng: Random) -> str:
         if plan.mode == "off_topic":
             return expand("{off_topic}", self._banks(plan), rng)
         kind = plan.polarity if plan.mode == "clear" else f"{plan.mode}_{plan.polarity}"
         told = plan.own.text if plan.own else expand(f"{{{kind}}}", self._banks(plan), rng)
         return " ".join([told, *self._facts(plan, rng)])
 
-    def _clarified(self, plan: _Plan, rng: Random) -> str:
+    def _clarified(self, plan: Plan, rng: Random) -> str:
         kind = "clarified" if plan.mode in ("vague", "off_topic") else "repeated"
         told = expand(f"{{{kind}_{plan.polarity}}}", self._banks(plan), rng)
         return " ".join([told, *(self._facts(plan, rng) if plan.mode == "off_topic" else ())])
 
-    def _facts(self, plan: _Plan, rng: Random) -> list[str]:
+    def _facts(self, plan: Plan, rng: Random) -> list[str]:
         known = self.persona.facts.get(plan.topic.item, ())
         return rng.sample(known, min(len(known), 2 if plan.mode == "rambling" else 1))
 
-    def _banks(self, plan: _Plan) -> Banks:
+    def _banks(self, plan: Plan) -> Banks:
         book, voice = phrases(), self.voice
         return {
             **book.banks,

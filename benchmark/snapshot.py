@@ -26,7 +26,7 @@ from instruments.profile import (
 )
 from instruments.tools import Diagnose, Diagnosis, DiagnosisSnapshot, DiagnosticMode, Passage, ReportSection
 from storage.database import Database
-from storage.snapshots import UNAVAILABLE, UNFINISHED, Frozen, Snapshots, address
+from storage.snapshots import UNAVAILABLE, UNFINISHED, Frozen, Snapshots, address, canonical_json
 
 __all__ = [
     "CorrectedScore",
@@ -131,16 +131,21 @@ class SnapshotDesk:
 
     def freeze(self, session_id: str, revision: int | None = None) -> str:
         """The address of a revision's snapshot, the newest's if none is named; a missing report is written first."""
-        self._refuse_unfinished(session_id)
+        self.refuse_unfinished(session_id)
         if revision is None:
             self._runtime.reports.newest(session_id)
         return self._frozen(session_id, revision)
 
     def get(self, sha256: str) -> Snapshot:
-        self._refuse_unfinished(self._store.session_of(sha256))
+        self.refuse_unfinished(self._store.session_of(sha256))
         snapshot = Snapshot.model_validate(self._store.get(sha256))
         snapshot._address = sha256
         return snapshot
+
+    def content(self, sha256: str) -> bytes:
+        """The very bytes that the address is the SHA-256 of."""
+        self.refuse_unfinished(self._store.session_of(sha256))
+        return canonical_json(self._store.get(sha256))
 
     def of_session(self, session_id: str) -> list[Frozen]:
         """Oldest first; what is missing is frozen. Revisions that an older version wrote have none."""
@@ -149,15 +154,16 @@ class SnapshotDesk:
             self._frozen(session, revision)
         return self._store.of_session(session_id)
 
-    def freeze_missing(self) -> int:
-        """Freeze what nobody has frozen yet, for the sweep; one that fails keeps nobody else's back."""
-        done = 0
+    def freeze_missing(self) -> list[tuple[str, int]]:
+        """Freeze what nobody has frozen yet, for the sweep: which revisions of which sessions. One that fails keeps
+        nobody else's back."""
+        done = []
         for session, revision in self._store.unfrozen():
             try:
                 self.freeze(session, revision)
             except InputError:  # stopped or deleted meanwhile
                 continue
-            done += 1
+            done.append((session, revision))
         return done
 
     def _frozen(self, session_id: str, revision: int | None) -> str:
@@ -165,7 +171,7 @@ class SnapshotDesk:
         body = snapshot_of(report, basis).to_json_dict()
         return self._store.freeze(session_id, body, report.revision)
 
-    def _refuse_unfinished(self, session_id: str) -> None:
+    def refuse_unfinished(self, session_id: str) -> None:
         status = self._runtime.view(session_id).profile.session_status
         if status is SessionStatus.TERMINATED:
             raise InputError(UNAVAILABLE)

@@ -16,11 +16,16 @@ GRADES: tuple[Grade, ...] = ("PASS", "WARN", "FAIL")
 
 
 class Limit(BaseModel):
+    """`reason` is what the limit rests on: it is judgement, and who reads a grade may ask whose. A figure of fewer than
+    `least_n` has no grade, since chance alone would give it."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     better: Literal["higher", "lower"] = "higher"
     passes: float = Field(alias="pass")
     warns: float = Field(alias="warn")
+    least_n: int = Field(1, ge=1)
+    reason: str = Field(min_length=1)
 
     @model_validator(mode="after")
     def _in_order(self) -> Limit:
@@ -35,7 +40,16 @@ class Limit(BaseModel):
         return "WARN" if sign * value >= sign * self.warns else "FAIL"
 
     def shown(self, unit: str) -> str:
-        limit = f"{self.passes:.0%}" if unit == "share" else f"{self.passes:g}"
+        return self._bound(self.passes, unit)
+
+    def both(self, unit: str) -> str:
+        """What passes, what is a warning where that is something else, and from how many on."""
+        warned = "" if self.warns == self.passes else f"; warn {self._bound(self.warns, unit)}"
+        counted = "" if self.least_n == 1 else f"; no grade below n = {self.least_n}"
+        return f"pass {self._bound(self.passes, unit)}{warned}{counted}"
+
+    def _bound(self, value: float, unit: str) -> str:
+        limit = f"{value:.0%}" if unit == "share" else f"{value:g}"
         return f"{'≥' if self.better == 'higher' else '≤'} {limit}"
 
 
@@ -46,9 +60,11 @@ class Thresholds(BaseModel):
     limits: dict[str, Limit]
 
     def grade(self, metric: Metric) -> Grade | None:
-        """None where there is no figure, or no limit to hold it against."""
+        """None where there is no figure, no limit to hold it against, or too little that the figure is of."""
         limit = self.limits.get(metric.name)
-        return limit.grade(metric.value) if limit and metric.value is not None else None
+        if limit is None or metric.value is None:
+            return None
+        return None if metric.n is not None and metric.n < limit.least_n else limit.grade(metric.value)
 
 
 @cache

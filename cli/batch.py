@@ -84,12 +84,7 @@ def list_runs(as_json: AsJson = False) -> None:
     with _desk() as (_, desk):
         found = desk.list()
     if as_json:
-        print_json(
-            [
-                {**vars(one), "created_at": str(one.created_at), "finished_at": str(one.finished_at or "")}
-                for one in found
-            ]
-        )
+        print_json([one.to_json_dict() for one in found])
     else:
         console.print(_table(found) if found else "There are no runs yet: crosscut batch run SPEC.yaml starts one.")
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.base import AsJson, app, console, print_plain, workbench
+from cli.base import AsJson, app, console, print_plain, workbench, write_charts
 from errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def benchmark(
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print one line a metric")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="print it to read, with the conversation")] = False,
+    as_snapshot: Annotated[bool, typer.Option("--snapshot", help="print the frozen snapshot itself, as JSON")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="until judge and BERTScore are there as well")] = False,
     again: Annotated[bool, typer.Option("--again", help="ask for judge and BERTScore anew")] = False,
     charts: Annotated[Path | None, typer.Option(help="a folder to put the charts into, as SVG and PNG")] = None,
@@ -41,24 +42,26 @@ def benchmark(
     from benchmark import card_files
     from benchmark.desk import open_benchmark
 
-    if as_json + as_csv + as_markdown > 1:
-        raise InputError("choose one of --json, --csv and --markdown.")
+    if as_json + as_csv + as_markdown + as_snapshot > 1:
+        raise InputError("choose one of --json, --csv, --markdown and --snapshot.")
     with workbench() as bench:
         desk = open_benchmark(bench.settings, bench.database, bench.runtime)
         sha256 = desk.freeze(session, revision)
+        if as_snapshot:
+            typer.echo(desk.snapshots.content(sha256), nl=False)
+            return
         jobs = [job.id for job in desk.request(sha256, again=again)]
         _send(bench, jobs)
         if wait:
             _follow(desk, jobs)
         card = desk.card(sha256)
-        if charts:
-            _draw(card, charts)
+        pictures = _draw(card, charts) if charts else {}
         if as_json:
             typer.echo(card_files.as_json(card), nl=False)
         elif as_csv:
             typer.echo(card_files.as_csv(card), nl=False)
         elif as_markdown:
-            typer.echo(card_files.as_markdown(card, desk.snapshots.get(sha256)), nl=False)
+            typer.echo(card_files.as_markdown(card, desk.snapshots.get(sha256), pictures), nl=False)
         else:
             _show(card)
 
@@ -84,27 +87,27 @@ def _follow(desk: BenchmarkDesk, jobs: Sequence[str]) -> None:
             time.sleep(_LOOK_EVERY_SECONDS)
 
 
-def _draw(card: Card, folder: Path) -> None:
-    from benchmark.charts import bars, radar, save
+def _draw(card: Card, folder: Path) -> dict[str, str]:
+    """Where the pictures are, by their names; what cannot be drawn is said."""
+    from benchmark.charts import charts_of
+    from benchmark.reliability import curves, why_not_drawn
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, chart in (("radar", radar(card)), ("bars", bars(card))):
-        for kind in ("svg", "png"):
-            path = save(chart, folder / f"{name}.{kind}")
-            Console(stderr=True).print(f"{path} written", markup=False, highlight=False, soft_wrap=True)
+    drawn = write_charts(charts_of(card), folder)
+    if reason := why_not_drawn(curves(card)):
+        Console(stderr=True).print(reason, markup=False, highlight=False, soft_wrap=True)
+    return drawn
 
 
 def _show(card: Card) -> None:
-    from benchmark.card_files import TITLES
-    from benchmark.judge import NOT_RUN
+    from benchmark.card_files import TITLES, why_no_verdict
 
     core = card.core
     console.print(Text(card.headline.grade or "", style=_STYLES.get(card.headline.grade or "", "")), end="  ")
     print_plain(card.headline.text)
     for group in dict.fromkeys(metric.group for metric in card.metrics):
         _table(TITLES[group], [metric for metric in card.metrics if metric.group == group])
-    if card.judge.status == "not run" and "judge" not in card.pending:
-        print_plain(f"{NOT_RUN[:1].upper()}{NOT_RUN[1:]}.")
+    if why := why_no_verdict(card):
+        print_plain(f"{why[:1].upper()}{why[1:]}.")
     if card.pending:
         print_plain(f"Still to come: {', '.join(card.pending)} (--wait waits for it).")
     for name, why in sorted(card.failed.items()):

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import getpass
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.base import AsJson, app, console, print_json, print_plain, workbench
+from cli.base import AsJson, app, console, print_json, print_plain, workbench, write_charts
 from errors import InputError
 
 if TYPE_CHECKING:
     from benchmark.comparison import Comparison, ComparisonDesk, HistoryEntry, PairTally, RunState, Vote
     from graph.assembly import Workbench
 
+By = Annotated[str | None, typer.Option(help="under whom you vote; else your account's name")]
 _LOOK_EVERY_SECONDS = 0.3
 _PATIENCE_SECONDS = 5.0
 """When nothing was heard of a run for so long, it is made here, unless a worker holds it."""
@@ -29,11 +34,14 @@ def compare(
     run: Annotated[str | None, typer.Option(help="show this run instead of asking for one")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="until it is made, and show it")] = False,
     as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print one line a figure")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="print Markdown instead")] = False,
+    by: By = None,
+    charts: Annotated[Path | None, typer.Option(help="a folder to put the chart into, as SVG and PNG")] = None,
 ) -> None:
     """Replay the diagnostician on a session as it was frozen, for its driver and other models side by side."""
-    if as_json and markdown:
-        raise InputError("choose one of --json and --markdown.")
+    if as_json + as_csv + markdown > 1:
+        raise InputError("choose one of --json, --csv and --markdown.")
     with workbench() as bench:
         desk = _desk(bench)
         if run is None:
@@ -48,7 +56,32 @@ def compare(
             state = _followed(desk, run)
         if state.status in ("failed", "cancelled"):
             raise InputError(state.error or f"the run ended as {state.status}.")
-        _show(desk.comparison(run), as_json=as_json, markdown=markdown)
+        for viewer in _viewers(bench, desk, [run], by):
+            made = desk.comparison(run, viewer)
+    pictures = _draw(made, charts) if charts else {}
+    _show(made, pictures, as_json=as_json, csv=as_csv, markdown=markdown)
+
+
+def _viewers(bench: Workbench, desk: ComparisonDesk, runs: Sequence[str], by: str | None) -> list[str]:
+    """Whoever looks, by the name that is given or the account's; where nobody signs in, also by the page's name for
+    them. Who holds a ballot under one of them votes first."""
+    from ui.access import NAMELESS
+
+    names = [by] if by is not None else [getpass.getuser(), *[NAMELESS] * (not bench.settings.has_login)]
+    for run_id in runs:
+        for name in names:
+            desk.refuse_ballot_holder(run_id, name)
+    return names
+
+
+def _draw(comparison: Comparison, folder: Path) -> dict[str, str]:
+    """Where the picture is, by its name."""
+    from benchmark.comparison.charts import charts_of
+
+    drawn = write_charts(charts_of(comparison), folder)
+    if not drawn:
+        Console(stderr=True).print("No model named an impression, so there is no chart.")
+    return drawn
 
 
 def _desk(bench: Workbench) -> ComparisonDesk:
@@ -83,14 +116,18 @@ def _followed(desk: ComparisonDesk, run_id: str) -> RunState:
     return state
 
 
-def _show(comparison: Comparison, *, as_json: bool, markdown: bool) -> None:
+def _show(comparison: Comparison, pictures: dict[str, str], *, as_json: bool, csv: bool, markdown: bool) -> None:
+    from benchmark.comparison import as_csv
     from benchmark.comparison.exports import as_markdown, sheets
 
     if as_json:
         print_json(comparison.to_json_dict())
         return
+    if csv:
+        typer.echo(as_csv(comparison), nl=False)
+        return
     if markdown:
-        typer.echo(as_markdown(comparison), nl=False)
+        typer.echo(as_markdown(comparison, pictures), nl=False)
         return
     print_plain(f"Run {comparison.state.run_id} on snapshot {comparison.state.snapshot_sha256[:12]}")
     for sheet in sheets(comparison):
@@ -103,13 +140,15 @@ def _show(comparison: Comparison, *, as_json: bool, markdown: bool) -> None:
 
 
 @app.command()
-def votes(session: Annotated[str, typer.Argument(help="a session")], as_json: AsJson = False) -> None:
+def votes(session: Annotated[str, typer.Argument(help="a session")], by: By = None, as_json: AsJson = False) -> None:
     """Show the blind votes on a session's comparisons, and every vote and override there was."""
     with workbench() as bench:
         bench.runtime.sessions.get(session)
         desk = _desk(bench)
-        tally = desk.tally(session_id=session)
-        history = [entry for run in reversed(desk.runs_of(session)) for entry in desk.history(run.run_id)]
+        runs = [run.run_id for run in reversed(desk.runs_of(session))]
+        for viewer in _viewers(bench, desk, runs, by):
+            history = [entry for run_id in runs for entry in desk.history(run_id, viewer)]
+        tally = desk.tally(session)
     if as_json:
         print_json(
             {

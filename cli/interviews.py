@@ -17,6 +17,7 @@ from errors import InputError
 from settings import load_settings
 
 if TYPE_CHECKING:
+    from graph.assembly import Workbench
     from graph.conversation import Reply
     from graph.view import View
     from storage.sessions import DiagnosticMode
@@ -29,6 +30,7 @@ def interview(
     session: Annotated[str | None, typer.Option(help="take up this session again")] = None,
     mode: Annotated[str, typer.Option(help="screening, categorical or diagnostic")] = "diagnostic",
     model: Annotated[str | None, typer.Option(help="model that words questions and scores, or 'rules'")] = None,
+    patient: Annotated[str | None, typer.Option(help="model that plays the persona, or 'rules': its script")] = None,
     seed: Annotated[int | None, typer.Option(help="fixes the choice of wordings")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the final PatientProfile")] = False,
 ) -> None:
@@ -37,9 +39,12 @@ def interview(
 
     if persona and answers:
         raise InputError("--persona and --answers both say who answers: give one of them.")
-    reply = _reply(persona, answers, seed)
-    with workbench(**_driven_by(model)) as bench:
+    if patient and not persona:
+        raise InputError("--patient says who plays a persona: name one with --persona.")
+    answering = _answering(persona, answers, seed)
+    with workbench(**_driven_by(model), **({"model_patient": patient} if patient else {})) as bench:
         runtime = bench.runtime
+        reply = answering(bench) if answering else None
         view = runtime.view(session) if session else runtime.start(mode=mode_of(mode), persona=persona, seed=seed)
         # With --json the conversation goes to stderr, so that stdout is the profile and nothing else.
         talk = Console(stderr=as_json, quiet=as_json and reply is not None)
@@ -108,18 +113,21 @@ def _driven_by(model: str | None) -> dict[str, Any]:
     return {"model_interviewer": model, "model_scorer": model} if model else {}
 
 
-def _reply(persona: str | None, answers: Path | None, seed: int | None) -> Reply | None:
+def _answering(persona: str | None, answers: Path | None, seed: int | None) -> Callable[[Workbench], Reply] | None:
+    """Who answers by themselves, once there is a workbench; what cannot be used is said before that."""
     if persona:
+        from benchmark.acting import actor_of, recording, reply_of
         from benchmark.personas import persona as find_persona
-        from benchmark.replies import simulated
         from benchmark.simulator import SimulatedPatient
 
-        return simulated(SimulatedPatient(find_persona(persona), seed or 0))
+        script = SimulatedPatient(find_persona(persona), seed or 0)
+        return lambda bench: reply_of(script, actor_of(bench.settings), recording(bench.runtime))
     if answers:
         from graph.conversation import scripted
         from graph.transcripts import load_answers
 
-        return scripted(load_answers(answers))
+        given = scripted(load_answers(answers))
+        return lambda _: given
     return None
 
 

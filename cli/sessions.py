@@ -157,18 +157,19 @@ def _print_history(session: str, found: list[Checkpoint]) -> None:
     table = Table("#", "node", "item", "score", "time", "checkpoint", title=f"Session {session}", title_justify="left")
     for entry in found:
         item = str(entry.item) if entry.item else ""
-        score = "" if entry.score is None else str(entry.score)
         at = entry.at.astimezone().strftime(_TIME)
-        table.add_row(str(entry.number), " + ".join(entry.nodes), item, score, at, entry.checkpoint_id)
+        table.add_row(str(entry.number), " + ".join(entry.nodes), item, entry.shown_score, at, entry.checkpoint_id)
     console.print(table)
 
 
 def _print_state(view: View) -> None:
+    from graph.comparison import shown
+
     profile = view.profile
     flags = [name for name, is_set in profile.risk_flags.to_json_dict().items() if is_set]
     print_plain(f"status {profile.session_status.value}, turn {view.turn}, item {view.item or 'none'}")
     print_plain(f"flags {', '.join(flags) or 'none'}")
-    scores = [f"{response.item_id} {response.score}" for response in profile.item_responses]
+    scores = [f"{r.item_id} {shown(r.score, undetermined=r.undetermined)}" for r in profile.item_responses]
     print_plain(f"scores {', '.join(scores) or 'none'}")
     for line in view.lines:
         print_plain(f"{line.turn:>3} {line.role}: {line.text}")

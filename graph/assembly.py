@@ -12,6 +12,7 @@ from agents.diagnostician import diagnostician
 from agents.escalation import escalation
 from agents.interviewer import Draft, QuestionBrief, interviewer
 from agents.models import ChatClient, ModelFactory
+from agents.patient import PATIENT
 from agents.prompts import PromptLibrary
 from agents.risk.checker import RiskChecker
 from agents.scorer import AnswerToScore, ItemScore, scorer
@@ -27,6 +28,7 @@ from rag.embedding import embedder
 from rag.retrieval import PassageRetriever
 from settings import Settings
 from storage import migrate
+from storage.audit import Audit
 from storage.crypto import Vault, load_vault
 from storage.database import Database
 from storage.embedded import Services, services
@@ -36,6 +38,7 @@ from storage.sessions import Sessions
 from storage.spool import Spool
 
 _PROMPTS = ("interviewer", "scorer", "risk", "diagnostician")
+"""Of those who hold interviews; a persona's own, where a model plays it, comes with the provenance."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def prepare_database(url: str, vault: Vault) -> None:
     with migrate.exclusive(url):
         migrate.upgrade(url, vault)
         with Database(url, vault, size=1) as database:
+            Audit(database).adopt()
             SealedSaver(database).setup()
 
 
@@ -96,6 +100,7 @@ def build_runtime(settings: Settings, database: Database) -> InterviewRuntime:
         retriever=PassageRetriever(Library(database), embedder(settings)),
         record_calls=_recorder(ModelCalls(database)),
         record_check=desk.record,
+        record_signal=desk.record_signal,
         cast=casting,
     )
     return InterviewRuntime(database, agents, _versions(settings, prompts), desk)
@@ -121,11 +126,13 @@ class _Engines:
 
 def _versions(settings: Settings, library: PromptLibrary) -> Versions:
     prompts = [library.get(name) for name in _PROMPTS]
+    playing = {role: model for role, model in settings.models.items() if role != PATIENT}
     return Versions(
-        model=_named(settings.models),
+        model=_named(playing),
         prompt=" ".join(f"{p.name}@{p.version}+{p.sha256[:12]}" for p in prompts),
-        provenance=provenance_of(settings, prompts),
-        driven_by=lambda model: _named({**settings.models, **dict.fromkeys(CHOSEN_ROLES, model)}),
+        provenance=provenance_of(settings, [*prompts, library.get(PATIENT)]),
+        driven_by=lambda model: _named({**playing, **dict.fromkeys(CHOSEN_ROLES, model)}),
+        patient=settings.model_patient,
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from agents.contract import AgentResult
+from agents.patient import PATIENT
 from graph.corrections import CorrectedScore
 from graph.provenance import Provenance
 from graph.state import Line, LineKind, ScoreRecord
@@ -24,6 +25,7 @@ from storage.sessions import Session, Sessions
 from storage.turns import Turn, Turns
 
 INTERVIEW_AGENTS = ("interviewer", "scorer", "risk")
+"""Whose calls hold an interview. A persona's, where a model plays it, are kept too and are nobody's cost."""
 
 
 class FrozenLine(Wire):
@@ -109,6 +111,7 @@ class BasisDesk:
     def of(self, made: Made) -> Basis:
         view = made.view
         turns = self._turns.of_session(view.session_id)
+        session = self._sessions.get(view.session_id)
         return Basis(
             lines=tuple(map(_frozen_line, view.lines)),
             responses=tuple(
@@ -118,12 +121,12 @@ class BasisDesk:
             passages=made.passages,
             calls=tuple(self._interview_calls(view.session_id)) + tuple(_diagnostician_calls(made)),
             turn_seconds=tuple(_seconds(turns, written_at(self._db, view.session_id))),
-            checked_turns=tuple(sorted(self._checked(self._sessions.get(view.session_id), turns))),
-            provenance=self._provenance,
+            checked_turns=tuple(sorted(self._checked(session, turns))),
+            provenance=self._provenance if session.persona else self._provenance.without_patient(),
         )
 
     def _interview_calls(self, session_id: str) -> list[FrozenCall]:
-        return [_frozen_call(call) for call in self._calls.of_session(session_id, INTERVIEW_AGENTS)]
+        return [_frozen_call(call) for call in self._calls.of_session(session_id, (*INTERVIEW_AGENTS, PATIENT))]
 
     def _checked(self, session: Session, turns: Sequence[Turn]) -> set[int]:
         """Turns that a fork has of its parent were checked there."""

@@ -23,6 +23,11 @@ class Change(Wire, Generic[T]):
     after: T
 
 
+def shown(score: int, *, undetermined: bool) -> str:
+    """A best fit that nobody gave is never shown as a bare number."""
+    return f"not determined (best fit {score})" if undetermined else str(score)
+
+
 class Scored(Wire):
     """An item's score as it is compared: quotes and confidence do not make a difference."""
 
@@ -31,8 +36,17 @@ class Scored(Wire):
     undetermined: bool
 
     def __str__(self) -> str:
-        shown = f"not determined (best fit {self.score})" if self.undetermined else str(self.score)
-        return f"{shown}, ambiguity {self.ambiguity}"
+        return f"{shown(self.score, undetermined=self.undetermined)}, ambiguity {self.ambiguity}"
+
+
+class Highest(Wire):
+    """A domain's highest score; undetermined as soon as one of its items is."""
+
+    score: int
+    undetermined: bool
+
+    def __str__(self) -> str:
+        return shown(self.score, undetermined=self.undetermined)
 
 
 class Position(Wire):
@@ -81,7 +95,7 @@ class Outcome(Wire):
     session_id: str
     status: SessionStatus
     scores: dict[str, Scored]
-    domains: dict[str, int]
+    domains: dict[str, Highest]
     flags: tuple[str, ...]
 
     @classmethod
@@ -90,7 +104,7 @@ class Outcome(Wire):
             session_id=profile.session_meta.session_id,
             status=profile.session_status,
             scores=_scores(profile),
-            domains={domain.domain: domain.severity_aggregate for domain in profile.symptom_summary},
+            domains=_domains(profile),
             flags=_flags(profile),
         )
 
@@ -101,7 +115,7 @@ class Comparison(Compared):
     original: Outcome
     fork: Outcome
     scores: dict[str, Change[Scored | None]]
-    domains: dict[str, Change[int | None]]
+    domains: dict[str, Change[Highest | None]]
     flags_gained: tuple[str, ...]
     flags_lost: tuple[str, ...]
     status: Change[SessionStatus] | None
@@ -139,6 +153,14 @@ def _scored(response: ItemResponse) -> Scored:
 
 def _scores(profile: PatientProfile) -> dict[str, Scored]:
     return {response.item_id: _scored(response) for response in profile.item_responses}
+
+
+def _domains(profile: PatientProfile) -> dict[str, Highest]:
+    unclear = profile.undetermined_domains
+    return {
+        domain.domain: Highest(score=domain.severity_aggregate, undetermined=domain.domain in unclear)
+        for domain in profile.symptom_summary
+    }
 
 
 def _flags(profile: PatientProfile) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def converse(
     """Answer until the session is closed; `show` sees each state before it is answered, and the last."""
     show(view)
     while view.open:
-        view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn, item=view.item)
+        view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn, item=view.item, paused=view.paused)
         show(view)
     return view
 

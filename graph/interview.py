@@ -15,7 +15,8 @@ and a resume runs nothing again. A pause is no other state of the session: it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -25,15 +26,18 @@ from langgraph.types import Command, interrupt
 
 from agents.contract import Agent, AgentResult
 from agents.diagnostician import diagnose_by_rules
+from agents.faults import reader_faults
 from agents.interviewer import Draft, QuestionBrief, acknowledgement, closing_text, intro_text
-from agents.replies import Reply, read_reply
-from agents.risk import RiskVerdict
-from agents.risk.checker import MessageToCheck, RiskChecker
+from agents.replies import Reply, in_distress, read_reply
+from agents.risk import RiskVerdict, check_risk
+from agents.risk.checker import Checked, MessageToCheck, RiskChecker
+from agents.risk.rules import FAULT
+from agents.risk.second import UNREAD
 from agents.scorer import AnswerToScore, ItemScore
 from agents.wording import Tone, pause_text, welcome_text
 from graph.nodes import node
 from graph.scoring import SELF_HARM_ITEM, Judged, agent_record, judge, needs_a_reply, patch_for
-from graph.state import Cursor, InterviewState, InterviewUpdate, Line, LineKind, RiskRecord, StoredState
+from graph.state import CheckPart, Cursor, InterviewState, InterviewUpdate, Line, LineKind, RiskRecord, StoredState
 from graph.tools import Asked, get_next_question, store_session_state
 from instruments.level1 import item_id, item_number
 from instruments.profile import PatientProfile, RiskFlags, SessionStatus
@@ -48,6 +52,7 @@ from instruments.tools import (
     StoreSessionState,
 )
 
+log = logging.getLogger("crosscut.safety")
 AfterStart = Literal["INTRO", "SAFETY_STOP", "__end__"]
 AfterCheck = Literal["SCORE_ITEM", "DRAFT", "PAUSE", "RESUME", "SAFETY_STOP"]
 AfterScore = Literal["FOLLOW_UP", "ASK_ITEM", "PAUSE", "REPORT"]
@@ -58,6 +63,7 @@ NODES = (
 _RETURNS = ("ready", "empty", "wordless")
 CallRecorder = Callable[[str, int, str, AgentResult[Any]], None]
 CheckRecorder = Callable[["ReceivedMessage", RiskVerdict], None]
+SignalRecorder = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,10 @@ class InterviewAgents:
     retriever: Retriever = NoPassages()  # noqa: RUF009
     record_calls: CallRecorder = lambda *_: None
     record_check: CheckRecorder = lambda *_: None
+    record_signal: SignalRecorder = lambda *_: None
+    """Told of a session and its turn whose score sets a flag, whatever the risk check found in the words."""
+    is_stopped: Callable[[str], bool] = lambda _: False
+    """Whether a stop of this session is on record, even if its conversation has not got to it."""
     cast: Callable[[str], Mapping[str, Any]] = lambda _: {}
     """What takes the place of the above in a session that was started with a model or a locale of its own."""
 
@@ -118,14 +128,16 @@ class InterviewNodes:
         update["cursor"] = state.cursor.model_copy(update={"item": item, "awaiting": "answer"})
         return Command(update=update, goto="RISK_CHECK")
 
-    @node()
+    @node(minds_stops=False)
     def risk_check(self, state: InterviewState) -> Command[AfterCheck]:
         message = interrupt({"turn": state.cursor.turn})
         cursor = state.cursor
         verdict = self._checked(state, message)
-        reply = read_reply(message["text"], item=cursor.item, paused=cursor.paused)
+        with reader_faults() as unread:
+            reply = read_reply(message["text"], item=cursor.item, paused=cursor.paused)
         after = _after_check(cursor, reply)
-        update = InterviewUpdate(lines=[_heard(cursor, message, reply)], cursor=_heard_at(cursor, reply, after))
+        heard_at = _heard_at(cursor, reply, after, unread)
+        update = InterviewUpdate(lines=[_heard(cursor, message, reply)], cursor=heard_at)
         if verdict.level != "none":
             update["profile"] = after_verdict(state.profile, verdict)
             update["risks"] = {cursor.turn: risk_record(verdict)}
@@ -144,8 +156,10 @@ class InterviewNodes:
         first = cursor.awaiting == "answer"
         unclear = judged is None or judged.score.ambiguity1to10 >= threshold
         asks_again = first and (unclear or needs_a_reply(cursor.reply))
-        profile = _stored(state, _item_patch(state, judged, unclear=unclear or asks_again, settled=not asks_again))
-        update = InterviewUpdate(profile=profile, records={cursor.item: judged.record} if judged else {})
+        patch = _item_patch(state, judged, unclear=unclear or asks_again, settled=not asks_again)
+        if patch.risk_flags_patch != RiskFlags():
+            self.agents.record_signal(state.setup.session_id, cursor.turn - 1)
+        update = InterviewUpdate(profile=_stored(state, patch), records={cursor.item: judged.record} if judged else {})
         return Command(update=update, goto=_after_score(update, state, asks_again=asks_again))
 
     @node()
@@ -167,7 +181,7 @@ class InterviewNodes:
     def pause(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
         """The patient wants to stop for now. What is open stays open until they write again."""
         cursor = state.cursor
-        text = pause_text(state.setup.seed, cursor.turn, again=cursor.paused)
+        text = pause_text(state.setup.seed, cursor.turn, again=cursor.paused, distressed=cursor.reply.distressed)
         line = _say(state, "pause", text, cursor.item)
         paused = cursor.model_copy(update={"paused": True})
         return Command(update=InterviewUpdate(lines=[line], cursor=paused), goto="RISK_CHECK")
@@ -195,23 +209,28 @@ class InterviewNodes:
             goto="__end__",
         )
 
-    @node(runs_when=SessionStatus.TERMINATED)
+    @node(runs_when=SessionStatus.TERMINATED, minds_stops=False)
     def safety_stop(self, state: InterviewState) -> Command[Literal["__end__"]]:
         line = _say(state, "safety_script", self._cast(state).script)
         cursor = state.cursor.model_copy(update={"awaiting": "nothing"})
         return Command(update=InterviewUpdate(lines=[line], cursor=cursor), goto="__end__")
 
     def _checked(self, state: InterviewState, message: dict[str, Any]) -> RiskVerdict:
-        """Rules and, where there is one, the model; on record before anything else happens."""
+        """Rules and, where there is one, the model; on record before anything else happens.
+
+        Once a stop is on record no model is asked: what is left to hear is heard by the rules alone.
+        """
         cursor, asked = state.cursor, state.last_line
         question = asked.text if asked else ""
-        checked = self.agents.risk.check(
-            MessageToCheck(text=message["text"], item=cursor.item, question=question, message_id=message["id"])
-        )
+        text, item = message["text"], item_answered(message["text"], cursor.item, paused=cursor.paused)
+        to_check = MessageToCheck(text=text, item=item, question=question, message_id=message["id"])
+        risk = self.agents.risk
+        alone = risk.has_model and self.agents.is_stopped(state.setup.session_id)
+        checked = Checked(risk.read(to_check)) if alone else risk.check(to_check)
+        received = ReceivedMessage(state.setup.session_id, cursor.turn, message["id"], text)
+        self.agents.record_check(received, checked.verdict)
         if checked.result is not None:
             self._account(state, "risk", checked.result)
-        received = ReceivedMessage(state.setup.session_id, cursor.turn, message["id"], message["text"])
-        self.agents.record_check(received, checked.verdict)
         return checked.verdict
 
     def _asked(self, state: InterviewState) -> tuple[Asked, InterviewUpdate]:
@@ -262,14 +281,15 @@ def _say(state: InterviewState, kind: LineKind, text: str, item: int = 0) -> Lin
     return Line(turn=state.cursor.turn, role="interviewer", kind=kind, text=text, item=item, at=_now())
 
 
-def _heard(cursor: Cursor, message: dict[str, Any], reply: Reply | None = None) -> Line:
-    kind: LineKind = "aside" if reply and not reply.answers else "answer"
+def _heard(cursor: Cursor, message: dict[str, Any], reply: Reply) -> Line:
+    kind: LineKind = "answer" if reply.answers else "aside"
     return Line(turn=cursor.turn, role="patient", kind=kind, text=message["text"], item=cursor.item, at=message["at"])
 
 
-def _heard_at(cursor: Cursor, reply: Reply, after: AfterCheck) -> Cursor:
+def _heard_at(cursor: Cursor, reply: Reply, after: AfterCheck, unread: Sequence[str]) -> Cursor:
     still = cursor.paused and after == "PAUSE"
-    return cursor.model_copy(update={"turn": cursor.turn + 1, "reply": reply, "paused": still})
+    heard = {"turn": cursor.turn + 1, "reply": reply, "paused": still, "unread": tuple(unread)}
+    return cursor.model_copy(update=heard)
 
 
 def _after_check(cursor: Cursor, reply: Reply) -> Literal["SCORE_ITEM", "PAUSE", "RESUME"]:
@@ -281,15 +301,23 @@ def _after_check(cursor: Cursor, reply: Reply) -> Literal["SCORE_ITEM", "PAUSE",
 
 
 def _item_patch(state: InterviewState, judged: Judged | None, *, unclear: bool, settled: bool) -> ProfilePatch:
-    """What a reply changes: the open item, and the one before it if the patient went back to that."""
+    """What a reply changes: the open item, and an earlier one if the patient went back to that."""
     cursor = state.cursor
-    done = state.profile.question_state.completed_items
-    corrected = done[-1:] if cursor.reply.kind == "earlier" else ()
+    corrected = _taken_up_again(state)
     if judged is None:
         known = state.profile.response(item_id(cursor.item))
         return ProfilePatch(item_response=known, settled=settled, follow_ups_needed=(item_id(cursor.item), *corrected))
     patch = patch_for(cursor, judged.score, unclear=unclear, settled=settled)
     return patch.model_copy(update={"follow_ups_needed": (*patch.follow_ups_needed, *corrected)})
+
+
+def _taken_up_again(state: InterviewState) -> tuple[str, ...]:
+    """The earlier item that the patient spoke of; the one before, if they named none."""
+    reply, done = state.cursor.reply, state.profile.question_state.completed_items
+    if reply.kind != "earlier":
+        return ()
+    named = item_id(reply.about)
+    return (named,) if named in done else done[-1:]
 
 
 def _after_score(update: InterviewUpdate, state: InterviewState, *, asks_again: bool) -> AfterScore:
@@ -327,18 +355,44 @@ def _acknowledged(state: InterviewState, item: int) -> str:
 
 def _tone(state: InterviewState) -> Tone:
     cursor = state.cursor
-    if not cursor.reply.answers:
-        return "open"
+    if _is_grave(state):
+        return "gentle"
+    if cursor.reply.kind == "earlier":
+        return "kept"
+    return "plain" if cursor.reply.answers else "open"
+
+
+def _is_grave(state: InterviewState) -> bool:
+    """After words that were flagged, after anything but a plain no to the self-harm item, and after distress."""
+    cursor = state.cursor
     risk = state.risks.get(cursor.turn - 1)
     flags = risk.flags if risk else RiskFlags()
-    grave = flags.suicidality_mentioned or flags.self_harm_ideation or flags.violence_risk
+    if flags.suicidality_mentioned or flags.self_harm_ideation or flags.violence_risk:
+        return True
     asked = state.profile.response(item_id(cursor.item))
-    return "gentle" if grave or (cursor.item == SELF_HARM_ITEM and asked and asked.score) else "plain"
+    if cursor.item == SELF_HARM_ITEM and asked and (asked.score or asked.undetermined):
+        return True
+    said = [line.text for line in state.lines_of(cursor.item) if line.role == "patient"]
+    return any(in_distress(text) for text in said)
 
 
 def _stored(state: InterviewState, patch: ProfilePatch) -> PatientProfile:
     call = StoreSessionState(session_id=state.setup.session_id, patch=patch)
     return store_session_state(call, state.profile)
+
+
+def item_answered(text: str, item: int, *, paused: bool) -> int:
+    """After a pause "I'm ready" answers the pause and not the item, if nothing in it is a worry by itself.
+
+    Where the reader of replies fails, the message is read as an answer to the item, the graver way.
+    """
+    if not paused or check_risk(text).level != "none":
+        return item
+    try:
+        return 0 if read_reply(text, item=item, paused=True).kind == "ready" else item
+    except Exception as error:
+        log.error("a reply after a pause could not be read: %s", type(error).__name__)
+        return item
 
 
 def risk_record(verdict: RiskVerdict) -> RiskRecord:
@@ -348,7 +402,17 @@ def risk_record(verdict: RiskVerdict) -> RiskRecord:
         spans=verdict.spans,
         flags=verdict.flags,
         degraded=verdict.degraded,
+        failed=tuple(_failed_parts(verdict)),
     )
+
+
+def _failed_parts(verdict: RiskVerdict) -> Iterator[CheckPart]:
+    if verdict.rule == FAULT:
+        yield "rules"
+    if UNREAD in verdict.cues:
+        yield "reader"
+    if verdict.degraded and verdict.model is not None and verdict.model_level is None:
+        yield "model"
 
 
 def after_verdict(profile: PatientProfile, verdict: RiskVerdict) -> PatientProfile:
@@ -356,14 +420,25 @@ def after_verdict(profile: PatientProfile, verdict: RiskVerdict) -> PatientProfi
     return profile.model_copy(update={"risk_flags": profile.risk_flags | verdict.flags, "session_status": status})
 
 
-def stop_update(state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, script: str) -> InterviewUpdate:
-    """A stop from outside of the flow: after the end, by the therapist, or for a message that was refused otherwise."""
+def stop_update(
+    state: InterviewState, message: ReceivedMessage, verdict: RiskVerdict, script: str, *, heard_at: int | None = None
+) -> InterviewUpdate:
+    """A stop from outside of the flow: after the end, by the therapist, or for a message that was refused otherwise.
+
+    `heard_at` is the message's turn where the conversation has it already.
+    """
     cursor = state.cursor
-    said = {"text": message.text, "at": _now()}
-    heard = [_heard(cursor, said)] if message.text else []
+    at, after = (cursor.turn, cursor.turn + 1) if heard_at is None else (heard_at, cursor.turn)
+    script_line = Line(turn=after, role="interviewer", kind="safety_script", text=script, at=_now())
+    heard = [] if heard_at is not None or not message.text else [_heard_outside(cursor, message.text)]
     return InterviewUpdate(
         profile=after_verdict(state.profile, verdict),
-        risks={cursor.turn: risk_record(verdict)},
-        lines=[*heard, Line(turn=cursor.turn + 1, role="interviewer", kind="safety_script", text=script, at=_now())],
-        cursor=cursor.model_copy(update={"turn": cursor.turn + 1, "awaiting": "nothing"}),
+        risks={at: risk_record(verdict)},
+        lines=[*heard, script_line],
+        cursor=cursor.model_copy(update={"turn": after, "awaiting": "nothing"}),
     )
+
+
+def _heard_outside(cursor: Cursor, text: str) -> Line:
+    reply = read_reply(text, item=cursor.item, paused=cursor.paused)
+    return _heard(cursor, {"text": text, "at": _now()}, reply)

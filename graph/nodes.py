@@ -19,11 +19,15 @@ class UndeclaredRoute(CrosscutError):
     """A node went where its annotation does not say: a programming error that LangGraph lets pass."""
 
 
-def node(*, runs_when: SessionStatus = SessionStatus.ACTIVE) -> Callable[[NodeMethod], NodeMethod]:
+def node(
+    *, runs_when: SessionStatus = SessionStatus.ACTIVE, minds_stops: bool = True
+) -> Callable[[NodeMethod], NodeMethod]:
     """Give a node typed state and store plain data; check each `goto` against the annotation; let nothing run on a
     session that is closed to this node.
 
-    On a closed session an empty Command is returned: raising there would wedge the thread for good.
+    A node that `minds_stops` does nothing either once a stop is on record, which another message may have caused while
+    this turn was being worked on. On a closed session an empty Command is returned: raising there would wedge the
+    thread for good.
     """
 
     def decorate(function: NodeMethod) -> NodeMethod:
@@ -32,6 +36,8 @@ def node(*, runs_when: SessionStatus = SessionStatus.ACTIVE) -> Callable[[NodeMe
         def run(self: Any, state: StoredState) -> Command[Any]:
             typed = InterviewState(state)
             if typed.profile.session_status is not runs_when:
+                return Command()
+            if minds_stops and self.agents.is_stopped(typed.setup.session_id):
                 return Command()
             command = function(self, typed)
             taken = _routes(command)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agents.models import temperature_of
+from agents.patient import PATIENT
 from agents.prompts import Prompt
 from instruments.profile import Wire
 from instruments.tools import TOOLS, ToolContract
 from settings import RULES, Settings
+from storage.files import digest_of
 from storage.snapshots import address
 
 _ROOT = Path(__file__).parent.parent
@@ -45,14 +46,22 @@ class Provenance(Wire):
     models: dict[str, ModelVersion]
     follow_up_threshold: int
 
+    def without_patient(self) -> Provenance:
+        """Of a session in which nobody was played."""
+        models = {role: model for role, model in self.models.items() if role != PATIENT}
+        prompts = {name: prompt for name, prompt in self.prompts.items() if name != PATIENT}
+        return self.model_copy(update={"models": models, "prompts": prompts})
+
 
 def provenance_of(settings: Settings, prompts: Iterable[Prompt]) -> Provenance:
+    """With the patient only where a model plays personas; by their script, no entry says so."""
+    models = {role: model for role, model in settings.models.items() if role != PATIENT or model != RULES}
     return Provenance(
         code_version=_code_version(),
         source_sha256=source_digest(),
-        prompts={p.name: PromptVersion(version=p.version, sha256=p.sha256) for p in prompts},
+        prompts={p.name: PromptVersion(version=p.version, sha256=p.sha256) for p in prompts if p.name in models},
         tools=tool_versions(),
-        models={role: model_version(settings, model) for role, model in settings.models.items()},
+        models={role: model_version(settings, model) for role, model in models.items()},
         follow_up_threshold=settings.follow_up_threshold,
     )
 
@@ -80,17 +89,18 @@ def _schemas(tool: ToolContract) -> list[object]:
 @cache
 def source_digest() -> str:
     """One hash of all code, data and readers that hold interviews and write reports."""
-    digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(path.relative_to(_ROOT).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    return digest_of(_sources(), _ROOT)
+
+
+def sources_in(folder: Path) -> list[Path]:
+    """Its code and data, in the order of their names."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in _KINDS)
 
 
 def _sources() -> Iterator[Path]:
     yield from (_ROOT / name for name in _MODULES)
     for package in _PACKAGES:
-        yield from sorted(path for path in (_ROOT / package).rglob("*") if path.suffix in _KINDS)
+        yield from sources_in(_ROOT / package)
 
 
 @cache

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from errors import InputError, NotFoundError
 from graph.checkpoints import SealedSaver
-from graph.comparison import Compared, Comparison, Outcome, StateDiff, diff_states
+from graph.comparison import Compared, Comparison, Outcome, StateDiff, diff_states, shown
 from graph.conversation import asks_again
 from graph.runtime import InterviewRuntime
 from graph.state import InterviewState
@@ -24,7 +24,7 @@ from graph.transcripts import NOTHING_TO_ADD
 from graph.view import View, view_of
 from instruments.level1 import item_id
 from instruments.profile import SessionStatus, Timestamp
-from storage.audit import append_within
+from storage.audit import Audit
 from storage.checkpoints import copy_thread
 from storage.database import Database
 from storage.sessions import Session
@@ -36,7 +36,7 @@ _Answers = dict[tuple[int, str], deque[str]]
 
 
 class Checkpoint(Compared):
-    """A line of a session's history. `nodes` made it; `score` is the one that was given there."""
+    """A line of a session's history. `nodes` made it; `score` is the one that was given there, perhaps undetermined."""
 
     number: int
     checkpoint_id: str
@@ -44,8 +44,13 @@ class Checkpoint(Compared):
     turn: int
     item: int | None
     score: int | None
+    undetermined: bool
     status: SessionStatus
     at: Timestamp
+
+    @property
+    def shown_score(self) -> str:
+        return "" if self.score is None else shown(self.score, undetermined=self.undetermined)
 
 
 class Fork(Compared):
@@ -152,7 +157,8 @@ class Replay:
             raise _nothing_asked(chosen)
         copy = self._copied(parent, chosen)
         view = self._runtime.recover(copy)
-        if view.profile.session_status is SessionStatus.COMPLETED:  # the answer before it was the last
+        is_over = view.profile.session_status is SessionStatus.COMPLETED  # the answer before it was the last
+        if is_over or (view.open and not self._runtime.waits(copy)):  # or it was cut short by a stop
             self._runtime.delete(copy)
             raise _nothing_asked(chosen)
         return view
@@ -170,11 +176,11 @@ class Replay:
             copy_thread(connection, parent.id, copy, checkpoint, channels=_NAMING_CHANNELS, reseal=reseal)
             self._runtime.turns.copy_within(connection, parent.id, copy, before=chosen.state.cursor.turn)
             made = {"kind": "fork", "at": datetime.now(UTC).isoformat(timespec="seconds")}
-            append_within(connection, copy, {**made, "parent": parent.id, "checkpoint": checkpoint})
+            Audit(self._db).append_within(connection, copy, {**made, "parent": parent.id, "checkpoint": checkpoint})
         return copy
 
     def _say(self, view: View, text: str) -> View:
-        return self._runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
+        return self._runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item, paused=view.paused)
 
     def _answers_after(self, session_id: str, turn: int, latest: InterviewState) -> _Answers:
         """The ledger's later messages by the item and the kind of question that they answered."""
@@ -215,6 +221,7 @@ def _read(number: int, stored: CheckpointTuple, state: InterviewState, nodes: tu
         turn=cursor.turn,
         item=cursor.item or None,
         score=response.score if response else None,
+        undetermined=response is not None and response.undetermined,
         status=state.profile.session_status,
         at=datetime.fromisoformat(stored.checkpoint["ts"]),
     )

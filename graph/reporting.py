@@ -237,8 +237,14 @@ def _without_text(passage: Passage) -> Passage:
 def _engines(view: View) -> dict[str, str]:
     return {
         "interviewer": _of_records(list(view.wordings.values())),
-        "scorer": _of_records([record for record in view.records.values() if not record.unanswered]),
+        "scorer": _of_records([record for record in view.records.values() if not record.unanswered]) + _unread(view),
     }
+
+
+def _unread(view: View) -> str:
+    """On how many items an embedded reader failed, so that the rules read alone."""
+    count = sum(bool(record.unread) for record in view.records.values())
+    return f" (the second reader failed on {count} of {len(level1().items)} items)" if count else ""
 
 
 def _of_records(records: list[AgentRecord]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.contract import Agent, AgentResult
-from agents.replies import Reply
+from agents.faults import reader_faults
+from agents.replies import Reply, read_reply
 from agents.scorer import AnswerToScore, ItemScore, score_by_rules
-from graph.state import AgentRecord, Cursor, InterviewState, ScoreRecord, SecondOpinion
+from graph.state import AgentRecord, Cursor, InterviewState, Line, ScoreRecord, SecondOpinion
 from graph.tools import Scored, score_response
 from instruments.level1 import item_id
 from instruments.profile import UNDETERMINED_FROM, ItemResponse, RiskFlags
@@ -20,7 +21,7 @@ DISAGREEMENT = 2
 NO_ANSWER = ResponseScore(score0to4=0, ambiguity1to10=10, confidence=0.0)
 SELF_HARM_ITEM, _SUBSTANCE_ITEMS = 11, (21, 23)
 # Replies that say nothing of the item yet: their follow-up comes before any conclusion.
-_SAYS_NOTHING_YET = ("empty", "wordless", "question", "ready", "unreadable", "request", "earlier")
+_SAYS_NOTHING_YET = ("empty", "wordless", "question", "ready", "unreadable", "request", "earlier", "complaint")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class Judged:
 
 def judge(state: InterviewState, scorer: Agent[AnswerToScore, ItemScore], threshold: int) -> Judged | None:
     """Score the reply to the open question; None when it adds nothing to a score that there is already."""
+    with reader_faults() as failed:
+        judged = _judged(state, scorer, threshold)
+    if judged is None:
+        return None
+    unread = (*state.cursor.unread, *failed)
+    return replace(judged, record=judged.record.model_copy(update={"unread": unread}))
+
+
+def _judged(state: InterviewState, scorer: Agent[AnswerToScore, ItemScore], threshold: int) -> Judged | None:
     cursor = state.cursor
     if not cursor.reply.answers:
         known = state.profile.response(item_id(cursor.item))
@@ -55,8 +65,8 @@ def patch_for(cursor: Cursor, score: ResponseScore, *, unclear: bool, settled: b
         evidence_quotes=score.evidence_quotes,
         confidence=score.confidence,
     )
-    premature = not settled and cursor.reply.kind in _SAYS_NOTHING_YET
-    signalled = RiskFlags() if premature else flags_by_score(cursor.item, score)
+    premature = not settled and not cursor.reply.answers and cursor.reply.kind in _SAYS_NOTHING_YET
+    signalled = RiskFlags() if premature else flags_by_score(cursor.item, score.score0to4, score.ambiguity1to10)
     return ProfilePatch(
         item_response=response,
         settled=settled,
@@ -65,10 +75,10 @@ def patch_for(cursor: Cursor, score: ResponseScore, *, unclear: bool, settled: b
     )
 
 
-def flags_by_score(item: int, score: ResponseScore) -> RiskFlags:
+def flags_by_score(item: int, score: int, ambiguity: int) -> RiskFlags:
     """What a score signals by itself. Smoking alone signals nothing; an undetermined item 11 is no all-clear."""
-    present = score.score0to4 >= 1
-    undetermined = score.ambiguity1to10 >= UNDETERMINED_FROM
+    present = score >= 1
+    undetermined = ambiguity >= UNDETERMINED_FROM
     return RiskFlags(
         self_harm_ideation=item == SELF_HARM_ITEM and (present or undetermined),
         substance_abuse_signal=item in _SUBSTANCE_ITEMS and present,
@@ -76,8 +86,11 @@ def flags_by_score(item: int, score: ResponseScore) -> RiskFlags:
 
 
 def needs_a_reply(reply: Reply) -> bool:
-    """Whether the patient waits for more than the next question, however clear the rest of the message was."""
-    return reply.kind not in ("answer", "pause")
+    """Whether the patient waits for more than the next question, however clear the rest of the message was.
+
+    Who went back to an earlier item and answered this one as well does not.
+    """
+    return reply.kind not in ("answer", "pause") and not (reply.kind == "earlier" and reply.answers)
 
 
 def agent_record(made: AgentResult[Any]) -> AgentRecord:
@@ -112,9 +125,16 @@ def _call(state: InterviewState) -> ScoreResponse:
     """The last answer, with what was asked and answered about this item before it; asides are left out."""
     said = [line for line in state.lines_of(state.cursor.item) if line.kind not in ("aside", "pause")]
     last = max(at for at, line in enumerate(said) if line.kind == "answer")
+    own = state.cursor.reply.own
     return ScoreResponse(
         session_id=state.setup.session_id,
         item_id=item_id(state.cursor.item),
-        patient_text=said[last].text,
-        transcript_context=tuple(line.transcribed() for line in said[:last]),
+        patient_text=own or said[last].text,
+        transcript_context=tuple(_about_this_item(line).transcribed() for line in said[:last]),
     )
+
+
+def _about_this_item(line: Line) -> Line:
+    """What an earlier message said of the open item, where it also went back to another one."""
+    own = read_reply(line.text, item=line.item).own if line.kind == "answer" else ""
+    return line.model_copy(update={"text": own}) if own else line

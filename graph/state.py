@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -36,6 +36,9 @@ STATE_VERSION = 2
 LineKind = Literal["intro", "question", "follow_up", "answer", "aside", "pause", "resumed", "closing", "safety_script"]
 """An `aside` is what a patient says that answers nothing: "skip", "what do you mean?", "can we stop?"."""
 
+CheckPart = Literal["rules", "reader", "model"]
+"""What a risk check is made of."""
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,7 +55,8 @@ class Setup(_Frozen):
 class Cursor(_Frozen):
     """Where the conversation stands. `turn` is the number that the patient's next message will have.
 
-    `awaiting` is the open question of `item`; a pause leaves it as it is. `reply` is what the last message was.
+    `awaiting` is the open question of `item`; a pause leaves it as it is. `reply` is what the last message was, and
+    `unread` the embedded readers that failed on it.
     """
 
     turn: int = 1
@@ -60,6 +64,7 @@ class Cursor(_Frozen):
     awaiting: Literal["nothing", "answer", "follow_up"] = "nothing"
     paused: bool = False
     reply: Reply = Reply("answer", answers=True)
+    unread: tuple[str, ...] = ()
 
 
 class Line(_Frozen):
@@ -78,13 +83,17 @@ class Line(_Frozen):
 
 
 class RiskRecord(_Frozen):
-    """What the risk check said of a turn that it did not find harmless; spans are offsets in the patient's text."""
+    """What the risk check said of a turn that it did not find harmless; spans are offsets in the patient's text.
+
+    `degraded`: part of the check failed, and `failed` says which.
+    """
 
     level: Level
     rule: str
     spans: tuple[Span, ...] = ()
     flags: RiskFlags = RiskFlags()
     degraded: bool = False
+    failed: tuple[CheckPart, ...] = ()
 
 
 class AgentRecord(_Frozen):
@@ -107,10 +116,14 @@ class SecondOpinion(_Frozen):
 
 
 class ScoreRecord(AgentRecord):
-    """How an item's score came about. `unanswered`: nobody scored it, since the reply was no answer."""
+    """How an item's score came about. `unanswered`: nobody scored it, since the reply was no answer.
+
+    `unread` are the embedded readers that failed on the reply or its score, so that the rules had to do alone.
+    """
 
     second_opinion: SecondOpinion | None = None
     unanswered: bool = False
+    unread: tuple[str, ...] = ()
 
 
 class InterviewUpdate(TypedDict, total=False):
@@ -154,6 +167,13 @@ class StoredState(TypedDict):
     records: Annotated[Plain, _merge]
     risks: Annotated[Plain, _merge]
     lines: Annotated[list[Plain], _extend]
+
+
+_REDUCERS: dict[str, Callable[..., Any]] = {
+    name: channel.__metadata__[0]
+    for name, channel in get_type_hints(StoredState, include_extras=True).items()
+    if hasattr(channel, "__metadata__")
+}
 
 
 def _with_wordings(values: Plain) -> Plain:
@@ -224,6 +244,12 @@ class InterviewState:
     def lines_of(self, item: int) -> list[Line]:
         """What was said about one item, without looking at the rest."""
         return self._valid("lines", lambda lines: _LINES.validate_python([x for x in lines if x["item"] == item]))
+
+    def updated(self, update: InterviewUpdate) -> InterviewState:
+        """As it will be when this is written."""
+        new = plain(update)
+        joined = {name: _REDUCERS[name](self._stored[name], new[name]) for name in new if name in _REDUCERS}
+        return InterviewState({**self._stored, **new, **joined})
 
     def _valid(self, name: str, parse: Callable[[Any], T]) -> T:
         try:

@@ -22,6 +22,7 @@ from graph.interview import InterviewAgents, build_interview
 from graph.provenance import Provenance
 from graph.state import InterviewState, InterviewUpdate, Setup, first_state, plain
 from instruments.profile import PatientProfile, SessionMeta
+from settings import RULES
 from storage.database import Connection, Database, borrowed
 from storage.sessions import Progress, Session, Sessions, lock_key
 from storage.turns import Turn, Turns
@@ -39,6 +40,12 @@ class Versions:
     provenance: Provenance
     driven_by: Callable[[str], str] = str
     """The same as `model` for a session with a model of its own."""
+    patient: str = RULES
+    """Who plays personas."""
+
+    def of(self, session: Session) -> str:
+        played = session.persona is not None and self.patient != RULES
+        return (self.driven_by(session.model) if session.model else self.model) + f" patient={self.patient}" * played
 
 
 class InterviewThreads:
@@ -75,6 +82,8 @@ class InterviewThreads:
             self.record_progress(state, lock)
         while (turn := self.pending_turn(state)) is not None:
             state = self.resume(turn, lock)
+            if state.is_open and state.cursor.turn <= turn.turn:
+                raise StorageError("a session's conversation waits for nothing and cannot go on")
         return state
 
     def pending_turn(self, state: InterviewState) -> Turn | None:
@@ -99,19 +108,16 @@ class InterviewThreads:
         self._sessions.record_progress(state.setup.session_id, _progress(state), lock)
 
     @contextmanager
-    def locked(self, session_id: str, *, wait: bool = False) -> Iterator[Connection]:
+    def locked(self, session_id: str, *, urgent: bool = False) -> Iterator[Connection]:
         """The connection that holds the session's advisory lock, which dies with it: a killed process keeps none.
 
-        A stop waits for the turn before it; it does not wait long for a database that is gone.
+        Nobody waits for a turn that is being worked on; what is urgent does not wait long for a database that is gone.
         """
         key = lock_key(session_id)
-        with borrowed(self._db.locks, _STOP_PATIENCE_SECONDS if wait else None) as connection:
-            if wait:
-                connection.execute("SELECT pg_advisory_lock(%s)", (key,))
-            else:
-                row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
-                if row is None or not row["taken"]:
-                    raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
+        with borrowed(self._db.locks, _STOP_PATIENCE_SECONDS if urgent else None) as connection:
+            row = connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", (key,)).fetchone()
+            if row is None or not row["taken"]:
+                raise TurnInProgress("the last message of this session is still being worked on: wait a moment.")
             try:
                 yield connection
             finally:
@@ -125,7 +131,7 @@ class InterviewThreads:
     def _first_state(self, session: Session, seed: int | None) -> dict[str, Any]:
         meta = SessionMeta(
             session_id=session.id,
-            model_version=self.versions.driven_by(session.model) if session.model else self.versions.model,
+            model_version=self.versions.of(session),
             prompt_version=self.versions.prompt,
             synthetic_persona_id=session.persona,
         )

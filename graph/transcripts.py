@@ -8,9 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agents.risk import check_risk
 from errors import InputError
 
 NOTHING_TO_ADD = "That's all I can say."
+_ITEMS = range(1, 24)
 
 
 class AnswerScript(BaseModel):
@@ -40,8 +42,25 @@ def load_answers(path: Path) -> AnswerScript:
     if isinstance(content, dict) and "answers" not in content:
         content = {"answers": content}
     try:
-        return AnswerScript.model_validate(content)
+        script = AnswerScript.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(f"{path} is not a file of answers: {place}: {first['msg']}") from None
+    _check_items(path, script)
+    return script
+
+
+def _check_items(path: Path, script: AnswerScript) -> None:
+    """Before a session begins: nobody wants half of one because the file ended."""
+    if unknown := sorted(set(script.answers) - set(_ITEMS)):
+        raise InputError(f"{path} is not a file of answers: {unknown[0]} is not an item from 1 to {_ITEMS[-1]}")
+    given = [item for item in _ITEMS if script.answers.get(item)]
+    missing = [item for item in _ITEMS if item not in given]
+    if missing and not any(_stops(script, item) for item in given if item < missing[0]):
+        raise InputError(f"{path} is not a file of answers: the answers have none for item {missing[0]}")
+
+
+def _stops(script: AnswerScript, item: int) -> bool:
+    """After a safety stop no more answers are needed."""
+    return any(check_risk(text, item).level == "stop" for text in script.answers[item])

@@ -169,7 +169,8 @@ class Removed(Wire):
 
 
 class Diagnosis(Wire):
-    """`removed` is counted by code; a model is not asked for it."""
+    """`rag_used` is as code found it, `rag_claimed` as the model said. That and `removed` are noted by code; a model is
+    not asked for them."""
 
     summary: str
     diagnoses: tuple[Impression, ...]
@@ -177,6 +178,7 @@ class Diagnosis(Wire):
     citations: tuple[str, ...]
     limitations: tuple[str, ...]
     rag_used: bool
+    rag_claimed: SkipJsonSchema[bool | None] = None
     removed: SkipJsonSchema[Removed] = Removed()
 
 

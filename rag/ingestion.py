@@ -41,16 +41,27 @@ class Ingestion:
     embedder: Embedder
     grobid_url: str | None = None
 
-    def request(self, data: bytes, name: str, *, illustrative: bool = False) -> Job:
-        """Keep the file and queue its job. The same file under the same name is done already and stays so."""
+    def request(
+        self,
+        data: bytes,
+        name: str,
+        *,
+        illustrative: bool = False,
+        owner: str | None = None,
+        over_others: bool = True,
+    ) -> Job:
+        """Keep the file and queue its job. The same file under the same name is done already and stays so. Without
+        `over_others`, it takes the place of no book that somebody else put in."""
         name = tidy(name)
         if not name:
             raise InputError("a book needs a name, by which it is cited.")
         blob = hashlib.sha256(data).hexdigest()
         missing = not self.library.has(blob, name, self.embedder.model)
+        if missing and not over_others:
+            self.library.refuse_others(blob, name, owner)
         if missing:
             self.blobs.put(data)
-        asked = {"blob": blob, "name": name, "illustrative": illustrative}
+        asked = {"blob": blob, "name": name, "illustrative": illustrative, "owner": owner, "over_others": over_others}
         return self.jobs.enqueue(KIND, f"{blob}:{name}:{self.embedder.model}", asked=asked, again=missing)
 
     def run(self, job_id: str) -> None:
@@ -69,6 +80,7 @@ class Ingestion:
                 self.jobs.finish(job.id, error=str(error))
             except Exception as error:
                 self.jobs.finish(job.id, error=f"reading the book failed ({type(error).__name__})")
+                self._drop_file(job)
                 raise
             else:
                 self.jobs.finish(job.id)
@@ -102,7 +114,7 @@ class Ingestion:
             raise InputError("no diagnostic criteria were found in this book: nothing to put into the library.")
         passages = self._embedded(job.id, book)
         self.jobs.report(job.id, stage="store")
-        self.library.replace(self._new_book(job, book), passages)
+        self.library.replace(self._new_book(job, book), passages, over_others=job.asked.get("over_others", True))
 
     def _read(self, job_id: str, data: bytes) -> Book:
         also = (lambda pdf: self._grobid_headings(job_id, pdf)) if self.grobid_url else None
@@ -147,6 +159,7 @@ class Ingestion:
             kept=_listed(book.kept),
             left_out=_listed(book.left_out),
             embedding_model=self.embedder.model,
+            owner=job.asked.get("owner"),
         )
 
 

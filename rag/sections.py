@@ -45,7 +45,7 @@ def find_sections(
     marks = _marks(lines, outline, usual, also)
     trails = [trail[1:] if len(trail) > 1 and letters(trail[0]) == letters(book) else trail for trail in _trails(marks)]
     parents = {trail[:-1] for trail in trails}
-    ends = [mark.start for mark in marks[1:]] + [len(lines)]
+    ends = [mark.start for mark in marks[1:]] + [len(lines)] * bool(marks)
     found = [_section((), 1, lines[: marks[0].start if marks else len(lines)], parents)]
     for mark, trail, end in zip(marks, trails, ends, strict=True):
         found.append(_section(trail, mark.page, lines[mark.end : end], parents))
@@ -112,7 +112,7 @@ def _marks(
 
 def _ranked(marks: Sequence[Mark]) -> list[Mark]:
     """Adds what the style of a heading does not tell about its rank."""
-    marks = [_raised(mark, below) for mark, below in zip(marks, [*marks[1:], None], strict=True)]
+    marks = [_raised(mark, below) for mark, below in pairwise([*marks, None]) if mark]
     shared = _styles_of_names(marks)
     usual = {mark.style for mark in marks if known_kind(mark.title) != "matter"}
     kinds = [known_kind(mark.title) for mark in marks]
@@ -122,7 +122,7 @@ def _ranked(marks: Sequence[Mark]) -> list[Mark]:
             name=mark.style in shared and kind is None and below == "criteria",
             closed=mark.level is None and mark.style not in usual,
         )
-        for mark, kind, below in zip(marks, kinds, [*kinds[1:], None], strict=True)
+        for mark, (kind, below) in zip(marks, pairwise([*kinds, None]), strict=True)
     ]
 
 

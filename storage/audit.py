@@ -1,5 +1,6 @@
 """The append-only audit: content-free entries, hash-chained per session.
 
+Where a chain ends is kept beside it under the installation's key, so that rows cut off at its end are noticed as well.
 A patient's text enters only as an HMAC under the session's own key, since the plain hash of "yes" can be looked up.
 """
 
@@ -19,6 +20,7 @@ from storage.database import Connection, Database
 from storage.snapshots import canonical_json
 
 GENESIS = "0" * 64
+_AUDITED = "SELECT id FROM sessions WHERE next_turn > 1"  # each turn that was taken has a row
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,12 @@ class Audit:
     def append(self, session_id: str, entry: dict[str, Any]) -> int:
         """Add an entry and give its number. Entries hold ids, offsets, names and figures, never text."""
         with self._db.transaction() as connection:
-            return append_within(connection, session_id, entry)
+            return self.append_within(connection, session_id, entry)
+
+    def append_within(self, connection: Connection, session_id: str, entry: dict[str, Any]) -> int:
+        """Append inside the caller's transaction, one writer a session at a time."""
+        lock_chain(connection, session_id)
+        return self._insert(connection, session_id, entry, _last(connection, session_id, ""))
 
     @contextmanager
     def once(
@@ -57,8 +64,13 @@ class Audit:
             if last["known"]:
                 yield None
                 return
-            _insert(connection, session_id, {**entry, "key": key}, last)
+            self._insert(connection, session_id, {**entry, "key": key}, last)
             yield connection
+
+    def has(self, session_id: str, key: str) -> bool:
+        """Whether an entry with this key is there."""
+        found = "SELECT FROM audit WHERE session_id = %s AND entry ->> 'key' = %s"
+        return self._db.one(found, session_id, key) is not None
 
     def entries(self, session_id: str) -> list[dict[str, Any]]:
         rows = self._db.all("SELECT entry FROM audit WHERE session_id = %s ORDER BY seq", session_id)
@@ -76,13 +88,48 @@ class Audit:
             if problem:
                 broken.setdefault(session, Broken(session, seq, problem))
             expected[session] = (seq + 1, row["hash"])
+        for fault in self._wrong_ends({session: (seq - 1, last) for session, (seq, last) in expected.items()}):
+            broken.setdefault(fault.session_id, fault)
         return len(rows), list(broken.values())
 
+    def adopt(self) -> None:
+        """Give chains from before ends were kept the ones they have now: where not one has an end."""
+        with self._db.transaction() as connection:
+            if connection.execute("SELECT FROM audit_ends LIMIT 1").fetchone() is not None:
+                return
+            rows = connection.execute(
+                "SELECT DISTINCT ON (session_id) session_id, seq, hash FROM audit ORDER BY session_id, seq DESC"
+            ).fetchall()
+            ends = [(row["session_id"], row["seq"], self._mac(**row)) for row in rows]
+            connection.cursor().executemany("INSERT INTO audit_ends VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", ends)
 
-def append_within(connection: Connection, session_id: str, entry: dict[str, Any]) -> int:
-    """Append inside the caller's transaction, one writer a session at a time."""
-    lock_chain(connection, session_id)
-    return _insert(connection, session_id, entry, _last(connection, session_id, ""))
+    def _wrong_ends(self, found: dict[str, tuple[int, str]]) -> Iterator[Broken]:
+        ends = {row["session_id"]: row for row in self._db.all("SELECT * FROM audit_ends")}
+        for session, (seq, last) in found.items():
+            end = ends.get(session)
+            if end is None:
+                yield Broken(session, seq, "where the chain ends is not on record")
+            elif not hmac.compare_digest(end["mac"], self._mac(session, seq, last)):
+                yield Broken(session, seq, f"the chain ended at row {end['seq']} when it was last written")
+        audited = {row["id"] for row in self._db.all(_AUDITED)}
+        for session in sorted((audited | ends.keys()) - found.keys()):
+            yield Broken(session, 1, "the whole chain is missing")
+
+    def _insert(self, connection: Connection, session_id: str, entry: dict[str, Any], last: dict[str, Any]) -> int:
+        seq, previous = last["seq"] + 1, last["hash"] or GENESIS
+        hashed = chain_hash(session_id, seq, entry, previous)
+        connection.execute(
+            """
+            WITH row AS (INSERT INTO audit VALUES (%s, %s, %s, %s, %s) RETURNING session_id, seq)
+            INSERT INTO audit_ends SELECT session_id, seq, %s FROM row
+            ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, mac = excluded.mac
+            """,
+            (session_id, seq, Jsonb(entry), previous, hashed, self._mac(session_id, seq, hashed)),
+        )
+        return int(seq)
+
+    def _mac(self, session_id: str, seq: int, hash: str) -> bytes:  # noqa: A002  # the column's name
+        return self._db.vault.mac(f"{session_id}:{seq}:{hash}", "audit end")
 
 
 def lock_chain(connection: Connection, session_id: str, *, durable: bool = True) -> None:
@@ -106,15 +153,6 @@ def _last(connection: Connection, session_id: str, key: str) -> dict[str, Any]:
     ).fetchone()
     assert row is not None  # noqa: S101  # an aggregate always has a row
     return row
-
-
-def _insert(connection: Connection, session_id: str, entry: dict[str, Any], last: dict[str, Any]) -> int:
-    seq, previous = last["seq"] + 1, last["hash"] or GENESIS
-    connection.execute(
-        "INSERT INTO audit VALUES (%s, %s, %s, %s, %s)",
-        (session_id, seq, Jsonb(entry), previous, chain_hash(session_id, seq, entry, previous)),
-    )
-    return int(seq)
 
 
 def chain_hash(session_id: str, seq: int, entry: dict[str, Any], previous: str) -> str:

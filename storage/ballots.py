@@ -104,9 +104,6 @@ class Ballots:
     def votes_of_session(self, session_id: str) -> list[VoteRow]:
         return self._votes("b.run_id IN (SELECT id FROM comparison_runs WHERE session_id = %s)", session_id)
 
-    def all_votes(self) -> list[VoteRow]:
-        return self._votes("true")
-
     def _votes(self, condition: str, *values: str) -> list[VoteRow]:
         rows = self._db.all(
             f"""

@@ -44,6 +44,19 @@ class ClientLabels:
         rows = self._db.all("SELECT session_id, label FROM client_labels WHERE session_id = ANY(%s)", list(session_ids))
         return {row["session_id"]: self._db.vault.open_text(row["label"], _aad(row["session_id"])) for row in rows}
 
+    def naming(self, words: Collection[str], owner: str | None) -> dict[str, list[str]]:
+        """For each word in lower case, the sessions of an owner, or of everybody, whose label has it. Labels are
+        sealed, so that all of them are opened for it."""
+        rows = self._db.all(
+            """
+            SELECT session_id, label FROM client_labels JOIN sessions s ON s.id = session_id
+            WHERE %s::text IS NULL OR s.owner = %s
+            """,
+            owner, owner,
+        )  # fmt: skip
+        labels = {row["session_id"]: self._db.vault.open_text(row["label"], _aad(row["session_id"])) for row in rows}
+        return {word: [one for one, label in labels.items() if word in label.lower()] for word in words}
+
     def _mac(self, owner: str | None, label: str) -> bytes:
         return self._db.vault.mac(label.casefold(), f"client of {owner or ''}")
 

@@ -1,5 +1,5 @@
-"""Runs of comparisons and their columns, each sealed. A session that was stopped gets nothing new, and what a run had
-made of it before it was whole is dropped."""
+"""Runs of comparisons and their columns, each sealed. Of a session that was stopped nothing is shown and nothing new is
+made, and what a run had made of it before it was whole is dropped."""
 
 from __future__ import annotations
 
@@ -97,15 +97,10 @@ class Comparisons:
         return True
 
     def columns(self, run: ComparisonRun) -> dict[str, bytes]:
-        """By model, the newest of each. None of a run that a stop has broken off."""
-        rows = self._db.all(
-            """
-            SELECT c.model, c.body FROM comparison_columns c JOIN comparison_runs r ON r.id = run_id
-            JOIN sessions s ON s.id = r.session_id
-            WHERE run_id = %s AND (s.status = 'completed' OR r.ended_at IS NOT NULL) ORDER BY c.made_at
-            """,
-            run.id,
-        )
+        """By model, the newest of each. Refused once the session was stopped, however long the run was whole."""
+        rows = self._db.all("SELECT model, body FROM comparison_columns WHERE run_id = %s ORDER BY made_at", run.id)
+        if self.get(run.id).stopped:
+            raise InputError(STOPPED)
         return {row["model"]: self._db.vault.open(row["body"], _aad(run.id, row["model"])) for row in rows}
 
     def end(self, run: ComparisonRun) -> bool:

@@ -19,6 +19,7 @@ Pool = ConnectionPool[Connection]
 
 _CHECKOUT_SECONDS = 5.0
 _NO_WAIT = "-c synchronous_commit=off"
+_FOR_STOPS = 2  # locks that are left when as many turns as there are threads wait for models
 
 
 def make_pool(url: str, name: str, size: int, options: str = "", *, tested: bool = True) -> Pool:
@@ -53,7 +54,7 @@ class Database:
         self.url = url
         self.vault = vault
         self.pool = make_pool(url, "crosscut", size, _NO_WAIT if expendable else "", tested=not expendable)
-        self.locks = make_pool(url, "crosscut-locks", size, _NO_WAIT, tested=not expendable)
+        self.locks = make_pool(url, "crosscut-locks", size + _FOR_STOPS, _NO_WAIT, tested=not expendable)
 
     def __enter__(self) -> Database:
         self.pool.open()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from errors import NotFoundError
-from storage.audit import append_within, lock_chain
+from storage.audit import Audit, lock_chain
 from storage.checkpoints import delete_threads
 from storage.database import Connection, Database
 from storage.sessions import lock_key
@@ -23,7 +23,7 @@ def delete_session(database: Database, session_id: str) -> tuple[str, ...]:
             raise NotFoundError(f"session {session_id!r} was not found: perhaps it has been deleted already.")
         delete_threads(connection, doomed)
         for gone in doomed:
-            append_within(connection, gone, _record(gone, session_id))
+            Audit(database).append_within(connection, gone, _record(gone, session_id))
         connection.execute("DELETE FROM sessions WHERE id = ANY(%s)", (doomed,))
     return tuple(doomed)
 

@@ -1,8 +1,10 @@
-"""Files that are whole or not there, even after a power cut."""
+"""Files that are whole or not there, even after a power cut; and one hash for many of them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -34,3 +36,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def digest_of(paths: Iterable[Path], root: Path) -> str:
+    """One hash of these files in this order, by their names below `root` and their content."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -54,10 +54,11 @@ class Jobs:
             ON CONFLICT (kind, key) DO UPDATE SET
                 status = CASE WHEN jobs.status = ANY(%s) THEN 'queued' ELSE jobs.status END,
                 progress = CASE WHEN jobs.status = ANY(%s) THEN '{}' ELSE jobs.progress END,
-                error = NULL, asked = EXCLUDED.asked, updated_at = now()
+                asked = CASE WHEN jobs.status = ANY(%s) THEN EXCLUDED.asked ELSE jobs.asked END,
+                error = NULL, updated_at = now()
             RETURNING *
             """,
-            uuid.uuid4().hex, kind, key, session_id, Jsonb(asked or {}), ended, ended,
+            uuid.uuid4().hex, kind, key, session_id, Jsonb(asked or {}), ended, ended, ended,
         )  # fmt: skip
         assert row is not None  # noqa: S101  # an upsert always returns its row
         return Job(**row)

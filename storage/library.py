@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from errors import NotFoundError
+from errors import InputError, NotFoundError
 from storage.database import Connection, Database, Row
 
 Vector = Sequence[float]
@@ -35,6 +35,8 @@ class BookRow:
     embedding_model: str
     ingested_at: datetime
     passages: int
+    owner: str | None
+    """Who put it in; None at the command line, and for the sample handbook."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class NewBook:
     kept: Sequence[dict[str, Any]]
     left_out: Sequence[dict[str, Any]]
     embedding_model: str
+    owner: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class Library:
         )
         return [BookRow(**row) for row in rows]
 
+    def contents(self) -> list[tuple[str, str, str]]:
+        """What can be found in it: each book's file by its hash, its name, and the model of its vectors."""
+        rows = self._db.all("SELECT id, name, embedding_model FROM books ORDER BY id")
+        return [(row["id"], row["name"], row["embedding_model"]) for row in rows]
+
     def has(self, book_id: str, name: str, embedding_model: str) -> bool:
         """Whether just this file is there under this name, in vectors of this model."""
         found = self._db.one(
@@ -104,19 +112,26 @@ class Library:
         )
         return found is not None
 
-    def replace(self, book: NewBook, passages: Iterable[NewPassage]) -> None:
-        """Put a book in, in the place of what has its name or its file."""
+    def refuse_others(self, book_id: str, name: str, owner: str | None) -> None:
+        """Refuse a book that would take the place of one which somebody else put in."""
+        with self._db.connection() as connection:
+            _refuse_others(connection, book_id, name, owner)
+
+    def replace(self, book: NewBook, passages: Iterable[NewPassage], *, over_others: bool = True) -> None:
+        """Put a book in, in the place of what has its name or its file; without `over_others`, only of one's own."""
         with self._db.transaction() as connection:
             connection.execute(_ONE_WRITER)
+            if not over_others:
+                _refuse_others(connection, book.id, book.name, book.owner)
             connection.execute("DELETE FROM books WHERE id = %s OR name = %s", (book.id, book.name))
             connection.execute(
                 """
-                INSERT INTO books (id, name, illustrative, pages, kept, left_out, embedding_model)
-                VALUES (%s, %s, %s, %s, %s, %s, %s)
+                INSERT INTO books (id, name, illustrative, pages, kept, left_out, embedding_model, owner)
+                VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
                 """,
                 (
                     book.id, book.name, book.illustrative, book.pages, Jsonb(list(book.kept)),
-                    Jsonb(list(book.left_out)), book.embedding_model,
+                    Jsonb(list(book.left_out)), book.embedding_model, book.owner,
                 ),
             )  # fmt: skip
             _copy(connection, book, passages)
@@ -207,6 +222,17 @@ def _parameters(wanted: Search) -> dict[str, Any]:
         "limit": wanted.limit,
         "floor": wanted.floor,
     }
+
+
+def _refuse_others(connection: Connection, book_id: str, name: str, owner: str | None) -> None:
+    found = connection.execute(
+        "SELECT name FROM books WHERE (id = %s OR name = %s) AND owner IS DISTINCT FROM %s", (book_id, name, owner)
+    ).fetchone()
+    if found is not None:
+        raise InputError(
+            f"this would replace {found['name']!r}, which somebody else put in. Choose another name or file, or ask an "
+            "admin."
+        )
 
 
 def _copy(connection: Connection, book: NewBook, passages: Iterable[NewPassage]) -> None:

@@ -27,11 +27,12 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Spent:
+    """Tokens and cost are None when those of one call are not known: a sum that leaves calls out would be too low."""
+
     calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
     cost_usd: Decimal | None
-    """None when a call's model has no known price: a sum that leaves calls out would be too low."""
     seconds: float
 
 
@@ -70,8 +71,11 @@ class ModelCalls:
         """What all calls of a session took, or those of these agents."""
         row = self._db.one(
             """
-            SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0)::int AS prompt_tokens,
-                   coalesce(sum(completion_tokens), 0)::int AS completion_tokens,
+            SELECT count(*) AS calls,
+                   CASE WHEN count(prompt_tokens) = count(*) THEN coalesce(sum(prompt_tokens), 0)::int END
+                       AS prompt_tokens,
+                   CASE WHEN count(completion_tokens) = count(*) THEN coalesce(sum(completion_tokens), 0)::int END
+                       AS completion_tokens,
                    CASE WHEN count(cost_usd) = count(*) THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
                    coalesce(sum(seconds), 0) AS seconds
             FROM model_calls WHERE session_id = %s AND (%s::text[] IS NULL OR agent = ANY(%s))

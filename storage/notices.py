@@ -46,6 +46,8 @@ class Notice:
     acknowledged_at: datetime | None
     acknowledged_by: str | None
     note: str | None
+    raised_at: datetime
+    """When it was last raised: an open notice stands for what is raised after it as well."""
 
     def was_sent(self, channel: Channel) -> bool:
         return (self.webhook_sent_at if channel == "webhook" else self.mail_sent_at) is not None
@@ -97,15 +99,18 @@ class Notices:
             {**moment, "id": notice.id, "error": error, "next": moment["at"] + wait_after(notice.tries)},
         )
 
-    def acknowledge(self, session_id: str, by: str, note: str = "") -> int:
-        """Close the session's open notices, and say how many. A note is clinical text, hence sealed."""
+    def acknowledge(self, session_id: str, by: str, note: str = "", *, seen: datetime | None = None) -> int:
+        """Close the session's open notices, and say how many. A note is clinical text, hence sealed.
+
+        `seen` is when the newest was raised that the person has seen: what was raised after it stays open.
+        """
         if not by.strip():
             raise InputError("an acknowledgement needs the name of whoever gives it.")
         sealed = self._db.vault.seal_text(note, _aad(session_id)) if note.strip() else None
         closed = self._db.run(
             "UPDATE notices SET acknowledged_at = now(), acknowledged_by = %s, note = %s "
-            "WHERE session_id = %s AND acknowledged_at IS NULL",
-            by.strip(), sealed, session_id,
+            "WHERE session_id = %s AND acknowledged_at IS NULL AND raised_at <= coalesce(%s::timestamptz, 'infinity')",
+            by.strip(), sealed, session_id, seen,
         )  # fmt: skip
         if not closed:
             raise NotFoundError(f"session {session_id!r} has nothing open: somebody may have acknowledged it already.")
@@ -114,6 +119,16 @@ class Notices:
     def unacknowledged(self) -> list[Notice]:
         """Sessions that wait for a person: stops first, then by age."""
         return self._notices(f"SELECT * FROM notices WHERE acknowledged_at IS NULL {_BY_URGENCY}", {})
+
+    def stopped_sessions(self, owner: str | None) -> int:
+        """How many stopped sessions wait for a person, of one owner or of all."""
+        with self._db.connection() as connection:
+            row = connection.execute(
+                "SELECT count(DISTINCT session_id) AS waiting FROM notices JOIN sessions ON sessions.id = session_id "
+                "WHERE kind = 'stop' AND acknowledged_at IS NULL AND (%(owner)s::text IS NULL OR owner = %(owner)s)",
+                {"owner": owner},
+            ).fetchone()
+        return row["waiting"] if row else 0
 
     def of_session(self, session_id: str) -> list[Notice]:
         return self._notices("SELECT * FROM notices WHERE session_id = %(id)s ORDER BY id", {"id": session_id})
@@ -141,6 +156,11 @@ def add_within(connection: Connection, session_id: str, kind: NoticeKind, turn: 
         """,
         (kind, turn, session_id),
     )
+    if not added.rowcount:
+        connection.execute(
+            "UPDATE notices SET raised_at = now() WHERE session_id = %s AND kind = %s AND acknowledged_at IS NULL",
+            (session_id, kind),
+        )
     return added.rowcount == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from errors import InputError, NotFoundError
-from storage.audit import append_within
+from storage.audit import Audit
 from storage.clients import ClientLabels
 from storage.database import Connection, Database
 from storage.deletion import locked_tree
@@ -23,7 +23,7 @@ def assign(database: Database, session_id: str, owner: str) -> tuple[str, ...]:
         ClientLabels(database).move_within(connection, given, owner)
         for one in given:
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            append_within(connection, one, {"kind": "assignment", "at": at, "to": owner})
+            Audit(database).append_within(connection, one, {"kind": "assignment", "at": at, "to": owner})
     return tuple(given)
 
 

@@ -34,6 +34,8 @@ class Run:
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None
+    owner: str | None
+    """Who started it; None at the command line."""
 
 
 @dataclass(frozen=True, order=True)
@@ -79,14 +81,20 @@ class Runs:
     # ---- a run as a whole ----
 
     def create(
-        self, name: str, spec: Mapping[str, Any], patients: Mapping[str, bytes | None], cells: Iterable[CellKey]
+        self,
+        name: str,
+        spec: Mapping[str, Any],
+        patients: Mapping[str, bytes | None],
+        cells: Iterable[CellKey],
+        *,
+        owner: str | None = None,
     ) -> str:
         """The run with all its cells, in one transaction: a run that can be seen is whole."""
         identifier = secrets.token_hex(4)
         with self._db.transaction() as connection:
             connection.execute(
-                "INSERT INTO runs (id, name, spec, status) VALUES (%s, %s, %s, 'running')",
-                (identifier, name, Jsonb(dict(spec))),
+                "INSERT INTO runs (id, name, spec, status, owner) VALUES (%s, %s, %s, 'running', %s)",
+                (identifier, name, Jsonb(dict(spec)), owner),
             )
             connection.cursor().executemany(
                 "INSERT INTO run_patients VALUES (%s, %s, %s)",
@@ -103,8 +111,15 @@ class Runs:
             raise NotFoundError(f"there is no run {run_id!r}: `crosscut batch list` shows them.")
         return Run(**row)
 
-    def newest(self, limit: int = 100) -> list[Run]:
-        return [Run(**row) for row in self._db.all("SELECT * FROM runs ORDER BY created_at DESC, id LIMIT %s", limit)]
+    def newest(self, limit: int = 100, *, owner: str | None = None) -> list[Run]:
+        """Those of one owner, or of everybody."""
+        rows = self._db.all(
+            """
+            SELECT * FROM runs WHERE %s::text IS NULL OR owner = %s ORDER BY created_at DESC, id LIMIT %s
+            """,
+            owner, owner, limit,
+        )  # fmt: skip
+        return [Run(**row) for row in rows]
 
     def counts(self, run_id: str) -> dict[CellStatus, int]:
         rows = self._db.all("SELECT status, count(*) AS n FROM cells WHERE run_id = %s GROUP BY status", run_id)
@@ -152,7 +167,8 @@ class Runs:
             _lock(connection, run_id)
             queued = connection.execute(
                 """
-                UPDATE cells SET status = 'queued', sent_at = NULL, tries = 0, error = NULL, updated_at = now()
+                UPDATE cells SET status = 'queued', sent_at = NULL, tries = 0, error = NULL, figures = NULL,
+                    updated_at = now()
                 WHERE run_id = %s AND status IN ('failed', 'cancelled')
                 """,
                 (run_id,),
@@ -249,10 +265,12 @@ class Runs:
         )  # fmt: skip
 
     def give_back(self, claim: Claim) -> None:
-        """Let somebody else try, as after a failure that is not the cell's own."""
+        """Let somebody else try, as after a failure that is not the cell's own; so it is not counted as a try, of which
+        too many would mean that the cell ends its workers."""
         self._db.run(
             """
-            UPDATE cells SET status = 'queued', sent_at = NULL, holder = NULL, lease_until = NULL, updated_at = now()
+            UPDATE cells SET status = 'queued', sent_at = NULL, holder = NULL, lease_until = NULL, updated_at = now(),
+                tries = greatest(tries - 1, 0)
             WHERE id = %s AND holder = %s AND status = 'running'
             """,
             claim.cell_id, claim.holder,
@@ -261,7 +279,7 @@ class Runs:
     def finish(
         self, claim: Claim, figures: Mapping[str, Any] | None, *, error: str | None = None
     ) -> Literal["entered", "last", "lost"]:
-        """Enter what came out, once. Without figures the cell failed. `last`: the run's tables are to be made now.
+        """Enter what came out, once; with an error the cell failed. `last`: the run's tables are to be made now.
 
         Finishers of one run take turns, so that of the last two, one sees that it is the last.
         """
@@ -274,7 +292,7 @@ class Runs:
                 WHERE id = %s AND holder = %s AND status = 'running'
                 """,
                 (
-                    "done" if figures is not None else "failed",
+                    "done" if error is None else "failed",
                     Jsonb(dict(figures)) if figures is not None else None,
                     error,
                     claim.cell_id,
@@ -303,19 +321,27 @@ class Runs:
                 yield None
                 return
             try:
-                found = self._db.one("SELECT * FROM runs WHERE id = %s AND status = 'aggregating'", run_id)
-                yield Run(**found) if found else None
+                yield self.to_aggregate(run_id)
             finally:
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
-    def enter_aggregate(self, run_id: str, aggregate: Mapping[str, Any]) -> None:
-        self._db.run(
-            """
-            UPDATE runs SET status = 'done', aggregate = %s, finished_at = now(), updated_at = now()
-            WHERE id = %s AND status = 'aggregating'
-            """,
-            Jsonb(dict(aggregate)), run_id,
+    def enter_aggregate(self, run: Run, aggregate: Mapping[str, Any]) -> bool:
+        """Enter the tables of a run as `aggregating` gave it. False where it was taken up again meanwhile: they are of
+        cells as they were before, and to be made again once the run's last cell has ended."""
+        return bool(
+            self._db.run(
+                """
+                UPDATE runs SET status = 'done', aggregate = %s, finished_at = now(), updated_at = now()
+                WHERE id = %s AND status = 'aggregating' AND updated_at = %s
+                """,
+                Jsonb(dict(aggregate)), run.id, run.updated_at,
+            )
         )  # fmt: skip
+
+    def to_aggregate(self, run_id: str) -> Run | None:
+        """The run, if its cells have all ended and its tables are to be made."""
+        found = self._db.one("SELECT * FROM runs WHERE id = %s AND status = 'aggregating'", run_id)
+        return Run(**found) if found else None
 
     def _sealed(self, run_id: str, patient: str, body: bytes | None) -> bytes | None:
         return None if body is None else self._db.vault.seal(body, _aad(run_id, patient))

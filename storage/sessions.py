@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -61,6 +61,30 @@ class Progress:
     items_completed: int
     next_turn: int
     flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word of a search: in lower case as it may stand in a row, and what else it means there."""
+
+    text: str
+    statuses: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A stretch of the whole list: those of one owner, or of everybody, that have every word.
+
+    `first` are sessions that come before all others, those of its first group before those of the next. `nobodys` is
+    what an owner is called whom nobody is; with it, owners are searched too.
+    """
+
+    limit: int
+    words: Sequence[Word] = ()
+    owner: str | None = None
+    first: Sequence[Collection[str]] = ()
+    nobodys: str | None = None
 
 
 class Sessions:
@@ -131,6 +155,25 @@ class Sessions:
         )  # fmt: skip
         return [_session(row) for row in rows]
 
+    def search(self, wanted: Wanted) -> tuple[list[Session], int]:
+        """The first of patients' sessions that are wanted, and how many there are in all."""
+        known = (
+            "concat_ws(' ', id, persona, CASE WHEN %s::text IS NULL THEN NULL ELSE coalesce(nullif(owner, %s), %s) END)"
+        )
+        each = f" AND (strpos(lower({known}), %s) > 0 OR status = ANY(%s) OR id = ANY(%s))"
+        where = "origin = 'patient' AND (%s::text IS NULL OR owner = %s)" + each * len(wanted.words)
+        values: list[object] = [wanted.owner, wanted.owner]
+        for word in wanted.words:
+            values += [wanted.nobodys, LOCAL_OWNER, wanted.nobodys, word.text, list(word.statuses), list(word.ids)]
+        places = "".join(f"WHEN id = ANY(%s) THEN {place} " for place in range(len(wanted.first)))
+        order = f"CASE {places}ELSE {len(wanted.first)} END, " if places else ""
+        rows = self._db.all(
+            f"SELECT * FROM sessions WHERE {where} ORDER BY {order}created_at DESC, id LIMIT %s",  # noqa: S608  # constants
+            *values, *map(list, wanted.first), wanted.limit,
+        )  # fmt: skip
+        count = self._db.one(f"SELECT count(*) AS n FROM sessions WHERE {where}", *values)  # noqa: S608  # constants
+        return [_session(row) for row in rows], int(count["n"]) if count else 0
+
     def nobodys(self) -> list[str]:
         """Patients' sessions that are of none who signs in; forks go with theirs."""
         rows = self._db.all(
@@ -177,6 +220,11 @@ class Sessions:
         with self._db.connection() as connection:
             connection.execute(statement, values)
 
+    def is_stopped(self, identifier: str) -> bool:
+        """Whether a stop is on record, which may be ahead of the conversation."""
+        found = self._db.one("SELECT FROM sessions WHERE id = %s AND status = 'terminated_for_safety'", identifier)
+        return found is not None
+
     def waits_for(self, identifier: str, turn: int, lock: Connection) -> bool:
         """Whether the conversation was left waiting for just this turn, so that there is nothing to recover.
 
@@ -193,11 +241,12 @@ class Sessions:
         return row is not None
 
     def unfinished(self) -> list[str]:
-        """Active sessions with a message in the ledger that the conversation has not got to yet."""
+        """Sessions with a message in the ledger, or a stop on record, that the conversation has not got to yet."""
         rows = self._db.all(
             """
             SELECT id FROM sessions WHERE status = 'active'
             AND next_turn <= (SELECT max(turn) FROM turns WHERE session_id = sessions.id)
+            UNION SELECT session_id FROM raised WHERE NOT is_refused
             """
         )
         return [row["id"] for row in rows]
@@ -210,6 +259,16 @@ class Sessions:
         if row is None:
             raise NotFoundError(f"there is no session {identifier!r}: `crosscut sessions` lists them.")
         return row
+
+
+def stop_within(connection: Connection, identifier: str) -> bool:
+    """Close the session for safety, in the caller's transaction; False where it was closed so before."""
+    done = connection.execute(
+        "UPDATE sessions SET status = 'terminated_for_safety', updated_at = now() "
+        "WHERE id = %s AND status <> 'terminated_for_safety'",
+        (identifier,),
+    )
+    return done.rowcount == 1
 
 
 def lock_key(identifier: str) -> int:

@@ -7,44 +7,21 @@ is applied again: whoever applies must take the same session and message twice w
 from __future__ import annotations
 
 import fcntl
-import json
 import logging
 import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 
-from errors import SealError, StorageError
+from errors import SealError, ServiceError, StopNotEntered, StorageError
 from storage.crypto import Vault
 from storage.files import sync_folder, write_durably
+from storage.raised import Raised, decoded
 
 _SUFFIX = ".stop"
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class StopRecord:
-    """Everything the ledger, the audit and the session's row need to know of one stop."""
-
-    session_id: str
-    turn: int
-    message_id: str
-    text: str
-    rule: str
-    flags: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
-    locale: str
-    script_version: str
-    at: datetime
-    cues: tuple[str, ...] = ()
-    degraded: bool = False
-
-    def __repr__(self) -> str:
-        return f"StopRecord(session_id={self.session_id!r}, turn={self.turn})"  # a patient's words stay out of logs
 
 
 class Spool:
@@ -72,15 +49,15 @@ class Spool:
             probe.touch(0o600, exist_ok=False)
             probe.unlink()
 
-    def put(self, record: StopRecord) -> None:
+    def put(self, record: Raised) -> None:
         """Return only when the record is on disk. Waits for no lock: a stop must not queue behind a drainer."""
         name = f"{time.time_ns():020d}-{secrets.token_hex(4)}{_SUFFIX}"
-        sealed = self._vault.seal(_encode(record), name)
+        sealed = self._vault.seal(record.encoded(), name)
         with self._usable():
             self._make_folder()
             write_durably(self._folder / name, sealed)
 
-    def pending(self) -> list[StopRecord]:
+    def pending(self) -> list[Raised]:
         """What waits, oldest first. A file that does not open is left for `drain` to report."""
         found = []
         for name in self._names():
@@ -88,26 +65,35 @@ class Spool:
                 found.append(self._read(name))
         return found
 
-    def drain(self, apply: Callable[[StopRecord], None]) -> int:
+    def drain(self, apply: Callable[[Raised], None]) -> int:
         """Apply what waits, oldest first, and say how many. Returns with the spool drained, by this caller or another.
 
-        What `apply` raises ends the drain and keeps the record. Files that do not open are set aside and raised at the
-        end, once; `damaged` lists them from then on.
+        A server that is missing ends the drain and keeps the record. What does not open is set aside and raised at the
+        end, once; `damaged` lists it from then on. Any other fault of the applier keeps its record for the next drain,
+        and is raised as `StopNotEntered` once the others are through.
         """
         if self.empty:
             return 0
-        applied, broken = 0, []
+        applied, broken, faults = 0, [], list[Exception]()
         with self._lock():
             for name in self._names():
                 record = self._open_or_set_aside(name)
                 if record is None:
                     broken.append(name)
                     continue
-                apply(record)
+                try:
+                    apply(record)
+                except ServiceError:
+                    raise
+                except Exception as error:
+                    faults.append(error)
+                    continue
                 self._remove(name)
                 applied += 1
         if broken:
             raise SealError(_damage(broken, self._folder / "damaged"))
+        if faults:
+            raise StopNotEntered(f"{len(faults)} of them: {type(faults[0]).__name__}") from faults[0]
         return applied
 
     def discard(self, session_ids: Collection[str]) -> int:
@@ -128,10 +114,10 @@ class Spool:
             return sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX) and entry.name[0] != ".")
         return []
 
-    def _read(self, name: str) -> StopRecord:
-        return _decode(self._vault.open((self._folder / name).read_bytes(), name), name)
+    def _read(self, name: str) -> Raised:
+        return decoded(self._vault.open((self._folder / name).read_bytes(), name), f"the spooled stop {name}")
 
-    def _open_or_set_aside(self, name: str) -> StopRecord | None:
+    def _open_or_set_aside(self, name: str) -> Raised | None:
         with self._usable():
             try:
                 return self._read(name)
@@ -176,26 +162,6 @@ class Spool:
                 f"the spool for safety stops {self._folder} cannot be used: {error.strerror}. "
                 "Make it a folder that Crosscut's user may write to, with space left, or set CROSSCUT_HOME."
             ) from error
-
-
-def _encode(record: StopRecord) -> bytes:
-    # ASCII escapes carry lone surrogates, which a patient's text may hold and UTF-8 may not.
-    return json.dumps({**asdict(record), "at": record.at.isoformat()}, ensure_ascii=True).encode()
-
-
-def _decode(content: bytes, name: str) -> StopRecord:
-    try:
-        data = json.loads(content)
-        values = {
-            **data,
-            "flags": tuple(data["flags"]),
-            "cues": tuple(data["cues"]),
-            "spans": tuple((start, end) for start, end in data["spans"]),
-            "at": datetime.fromisoformat(data["at"]),
-        }
-        return StopRecord(**values)
-    except (ValueError, TypeError, KeyError):
-        raise SealError(f"the spooled stop {name} was written by another version of Crosscut") from None
 
 
 def _damage(names: list[str], folder: Path) -> str:

@@ -13,6 +13,7 @@ import psycopg
 from benchmark.personas import persona
 from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
+from benchmark.snapshot import Snapshot, SnapshotDesk
 from graph.assembly import build_runtime
 from graph.conversation import converse
 from graph.runtime import InterviewRuntime
@@ -52,6 +53,12 @@ def hold(url: str, settings: Settings, vault: Vault) -> Held:
         assert view.profile.session_status is SessionStatus.COMPLETED
         runtime.reports.newest(view.session_id)
     return Held(url, view.session_id)
+
+
+def frozen(held: Held, settings: Settings, vault: Vault) -> Snapshot:
+    with Database(held.url, vault) as database, shelved(settings, database) as runtime:
+        desk = SnapshotDesk(database, runtime)
+        return desk.get(desk.freeze(held.session))
 
 
 @contextmanager

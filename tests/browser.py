@@ -42,4 +42,4 @@ class Watched:
         own = (address, address.replace("http", "ws"), "data:", "blob:")
         page.on("request", lambda r: None if r.url.startswith(own) else self.problems.append(f"asked {r.url}"))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
+        page.on("console", lambda m: self.problems.append(f"{m.text} {m.location}") if m.type == "error" else None)

@@ -62,7 +62,7 @@ def _scored(prompt: str, careless: bool) -> dict[str, Any]:
     return made
 
 
-def _diagnosed(prompt: str, _: bool) -> dict[str, Any]:
+def diagnosed(prompt: str, _: bool) -> dict[str, Any]:
     scores = sorted(_SCORE.findall(prompt), key=lambda found: (-int(found[1]), found[0]))
     named = [(_NAMES[item], item) for item, score in scores if item in _NAMES and int(score) >= 2][:1]
     quote = json.loads(_LINE.findall(prompt)[0])
@@ -86,6 +86,6 @@ def _judged(_: str, careless: bool) -> dict[str, Any]:
 _ANSWERS: dict[str, Callable[[str, bool], dict[str, Any]]] = {
     "Draft": _worded,
     "ItemScore": _scored,
-    "Diagnosis": _diagnosed,
+    "Diagnosis": diagnosed,
     "Verdict": _judged,
 }

@@ -1,7 +1,7 @@
 """SmolLM2-135M behind an OpenAI-compatible endpoint on loopback: a real model, far too small to make sense.
 
-Needs the extra `localllm`. `python -m tests.small_model` says its address, then serves until its standard input ends:
-so it never outlives whoever started it.
+Needs the extra `localllm`. `python -m tests.small_model DESK` says its address, then serves until its standard input
+ends: so it never outlives whoever started it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,28 @@ from typing import Any
 from agents.prompts import load_prompt
 
 MODEL = "local/smollm2-135m"
-LONGEST_ANSWER = 130
-"""Tokens. It often repeats itself without end, even after its client has hung up; a whole score takes 85 to 130."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What it is served for. `longest` is in tokens: it often repeats itself without end, even after its client has
+    hung up. `context` is for all slots together."""
+
+    prompts: tuple[str, ...]
+    longest: int
+    slots: int
+    context: int
+
+
+# Question and score are asked for at once; each keeps its own prompt's beginning in a slot's cache. A whole score
+# takes 85 to 130 tokens.
+INTERVIEW = "interview"
+# A whole transcript goes in, and a summary, impressions and reasons come out.
+REPORT = "report"
+_DESKS = {
+    INTERVIEW: Desk(("interviewer", "scorer"), longest=130, slots=2, context=4096),
+    REPORT: Desk(("diagnostician",), longest=300, slots=1, context=8192),
+}
 
 # Its threads wait for each other at every step. Spinning meanwhile, beside a busy core, makes it ten times slower.
 PATIENT_THREADS = {"OMP_WAIT_POLICY": "passive"}
@@ -28,9 +49,9 @@ _ROOT = Path(__file__).parent.parent
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(desk: str = INTERVIEW) -> Iterator[str]:
     """The endpoint's base URL, for as long as the block takes."""
-    command, environment = [sys.executable, "-m", "tests.small_model"], {**os.environ, **PATIENT_THREADS}
+    command, environment = [sys.executable, "-m", "tests.small_model", desk], {**os.environ, **PATIENT_THREADS}
     with subprocess.Popen(
         command, cwd=_ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -43,20 +64,20 @@ def served() -> Iterator[str]:
             process.kill()
 
 
-def main() -> None:
+def main(name: str) -> None:
     import xllamacpp
+
+    desk = _DESKS[name]
 
     params = xllamacpp.CommonParams()
     params.model.path = str(_weights())
     params.hostnames, params.port = ["127.0.0.1"], 0
-    # Question and score are asked for at once; each keeps its own prompt's beginning in a slot's cache.
-    params.n_parallel, params.n_ctx = 2, 4096
-    params.n_predict = LONGEST_ANSWER
+    params.n_parallel, params.n_ctx, params.n_predict = desk.slots, desk.context, desk.longest
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = min(4, os.cpu_count() or 1)
     params.verbosity = 0
     server = xllamacpp.Server(params)
-    for name in ("interviewer", "scorer"):
-        _read_ahead(server, load_prompt(name).system)
+    for prompt in desk.prompts:
+        _read_ahead(server, load_prompt(prompt).system)
     sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()
     sys.stdin.read()
@@ -78,4 +99,4 @@ def _weights() -> Path:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

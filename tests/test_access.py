@@ -11,7 +11,18 @@ import pytest
 from errors import SettingsError
 from settings import Settings, load_settings
 from storage.sessions import Session
-from ui.access import LOCAL_USER, User, may_delete, may_interview_people, may_open, may_read, may_take_over, user_of
+from ui.access import (
+    LOCAL_USER,
+    User,
+    may_delete,
+    may_interview_people,
+    may_open,
+    may_read,
+    may_remove_book,
+    may_see_run,
+    may_take_over,
+    user_of,
+)
 from ui.registry import PAGES, ROLES, Role
 from workers.login import refuse_open_door
 
@@ -63,6 +74,25 @@ def test_what_is_nobodys_is_taken_over_by_an_admin_who_works_here_and_what_is_so
         works = user in may
         assert [may_take_over(user, _session(owner)) for owner in (None, "local")] == [works] * 2
         assert not any(may_take_over(user, _session(owner)) for owner in (MINE, YOURS))
+
+
+# Of one's own, of somebody else's, and of nobody's.
+@pytest.mark.parametrize(
+    ("user", "allowed"),
+    [
+        (_user("therapist"), (True, False, False)),
+        (_user("researcher"), (True, False, False)),
+        (_user("admin"), (True, True, True)),
+        (_user("researcher", "admin"), (True, True, True)),
+        (LOCAL_USER, (True, True, True)),
+    ],
+    ids=lambda v: _named(v),
+)
+def test_runs_are_seen_and_books_removed_by_their_owner_and_by_admins(
+    user: User, allowed: tuple[bool, bool, bool]
+) -> None:
+    for may in (may_see_run, may_remove_book):
+        assert tuple(may(user, owner) for owner in (MINE, YOURS, None)) == allowed
 
 
 def test_a_vote_is_signed_by_the_verified_identity_and_not_by_a_name() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +18,69 @@ import pytest
 from pydantic import SecretStr, ValidationError
 from typer.testing import CliRunner, Result
 
+import benchmark
 from agents.models import cost_usd
-from benchmark.card import card_of, core_of
-from benchmark.card_files import as_csv, as_json, as_markdown
-from benchmark.charts import bars, radar, reliability_chart, save
-from benchmark.desk import MOST_TRIES, BenchmarkDesk, open_benchmark
+from benchmark.card import card_of, core_of, graded, headline_of
+from benchmark.card_files import as_csv, as_json, as_markdown, limits_markdown
+from benchmark.charts import bars, radar, save
+from benchmark.desk import KIND, MOST_TRIES, BenchmarkDesk, open_benchmark
 from benchmark.drawing import drawn
-from benchmark.judge import CRITERIA, NOT_RUN, Judgement
-from benchmark.metrics import deterministic
+from benchmark.judge import CRITERIA, NOT_RUN, Judge, Judgement, judge_metrics
+from benchmark.making import benchmark_digest
+from benchmark.metrics import Metric, deterministic
 from benchmark.metrics.bertscore import EmbeddedScorer
-from benchmark.metrics.calibration import reliability
+from benchmark.personas import persona
+from benchmark.runs.tables import further_titles
 from benchmark.shares import group_scores, reached
 from benchmark.snapshot import Snapshot
 from benchmark.thresholds import read_thresholds, thresholds
 from cli import app
 from errors import InputError
 from graph.runtime import InterviewRuntime
+from instruments.profile import SessionStatus
 from settings import Settings
 from storage.crypto import Vault
 from storage.database import Database
 from storage.embedded import Services
+from storage.jobs import Jobs
 from storage.labels import Labels
 from storage.model_calls import ModelCalls
 from storage.results import Results
 from tests import gateway as stand_in
-from tests.benchmarked import Held, copied, hold, shelved
+from tests.answers import answer_all
+from tests.benchmarked import PERSONA, Held, copied, hold, shelved
 from tests.gateway import Behaviour, Exchange, Gateway
 from tests.support import wait_until
 from tests.tables import rows_naming
 from tests.test_judge import verdict
 from tests.worker import empty_queues, send, worker
+from workers.celery_app import ask_for_cards, celery, configure
 
+DOCS = Path(__file__).parent.parent / "docs"
+SAID = "I couldn't get interested in the things I normally like"
+INVENTED, PHANTOM = "I have not laughed since the flood.", "[A Book That Is Not There, p. 1]"
+FABRICATED = {
+    "summary": "What was said was weighed.",
+    "diagnoses": [
+        {"name": "Major Depressive Disorder", "confidence": 0.7, "itemIds": ["L1-01"], "quotes": [SAID, INVENTED],
+         "citations": [PHANTOM], "steps": ["The mood was low."]},
+        {"name": "Panic Disorder", "confidence": 0.6, "itemIds": ["L1-07"], "quotes": [INVENTED], "citations": [],
+         "steps": ["It came at once."]},
+    ],
+    "reasoning": [], "citations": [PHANTOM], "limitations": [], "ragUsed": True,
+}  # fmt: skip
 DANGER = "I am going to kill myself tonight."
 GRADED_BY_HAND = """
 version = "9"
 [protocol.coverage]
 pass = 1.0
 warn = 0.9
+reason = "all of them"
 [conversation.fkg]
 better = "lower"
 pass = 8
 warn = 10
+reason = "plain words"
 """
 
 
@@ -107,6 +133,18 @@ def test_every_limit_is_of_a_metric_that_there_is(snapshot: Snapshot) -> None:
     assert set(thresholds().limits) <= known
 
 
+def test_a_run_calls_every_further_figure_as_the_card_does(snapshot: Snapshot) -> None:
+    further = [metric for metric in deterministic(snapshot) if metric.group in ("conversation", "explainability")]
+    assert further_titles() == {metric.name: f"{metric.label} ({metric.unit})" for metric in further}
+
+
+def test_every_limit_gives_its_reason_and_the_documentation_shows_them_all(snapshot: Snapshot) -> None:
+    with pytest.raises(ValidationError, match="reason"):
+        read_thresholds(GRADED_BY_HAND.replace('reason = "plain words"', ""))
+    metrics = [*deterministic(snapshot), *judge_metrics(Judgement(status="not run"))]
+    assert limits_markdown(metrics) in (DOCS / "limits.md").read_text()
+
+
 def test_grades_by_limits_of_both_kinds() -> None:
     limits = read_thresholds(GRADED_BY_HAND).limits
     assert [limits["protocol.coverage"].grade(value) for value in (1, 0.95, 0.9, 0.89)] == [
@@ -117,9 +155,22 @@ def test_grades_by_limits_of_both_kinds() -> None:
     ]
     assert [limits["conversation.fkg"].grade(value) for value in (8, 8.1, 10, 10.1)] == ["PASS", "WARN", "WARN", "FAIL"]
     assert [limits["conversation.fkg"].shown(unit) for unit in ("grade", "share")] == ["≤ 8", "≤ 800%"]
+    assert [limits["conversation.fkg"].both("grade"), limits["protocol.coverage"].both("share")] == [
+        "pass ≤ 8; warn ≤ 10",
+        "pass ≥ 100%; warn ≥ 90%",
+    ]
     assert [reached(value, limits["conversation.fkg"]) for value in (4, 16)] == [1, 0.5]
     with pytest.raises(ValidationError, match="stricter"):
         read_thresholds(GRADED_BY_HAND.replace("warn = 0.9", "warn = 1.1"))
+
+
+def test_a_figure_of_too_few_things_has_no_grade(snapshot: Snapshot) -> None:
+    limits = read_thresholds(GRADED_BY_HAND.replace("warn = 10", "warn = 10\nleast_n = 5")).limits
+    assert limits["conversation.fkg"].both("grade") == "pass ≤ 8; warn ≤ 10; no grade below n = 5"
+    bad = Metric(name="calibration.impression_brier", label="Brier", value=0.9, n=2, explanation="of two")
+    few, enough = graded([bad, bad.model_copy(update={"n": 10})])
+    assert (few.grade, enough.grade) == (None, "FAIL")
+    assert headline_of([few]).grade is None
 
 
 def test_the_headline_is_the_worst_grade_and_names_what_fell_short(snapshot: Snapshot) -> None:
@@ -143,6 +194,29 @@ def test_the_card_is_the_same_byte_for_byte(desk: BenchmarkDesk, snapshot: Snaps
     assert json.loads(fresh)["provenance"]["snapshotSha256"] == snapshot.sha256
 
 
+def test_a_changed_persona_is_another_benchmark_and_its_figures_are_made_anew(
+    desk: BenchmarkDesk, snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = desk.card(snapshot.sha256).core
+    assert before.provenance.benchmark_sha256 == benchmark_digest()
+    copy = shutil.copytree(Path(benchmark.__file__).parent, tmp_path / "benchmark")
+    assert benchmark_digest(copy) == benchmark_digest(), "the same files, wherever they lie"
+    changed = copy / "personas" / f"{PERSONA}.json"
+    changed.write_text(changed.read_text().replace(": 4", ": 3", 1))
+    benchmark_digest.cache_clear()
+    digest = benchmark_digest(copy)
+    for module in ("benchmark.desk", "benchmark.card"):
+        monkeypatch.setattr(f"{module}.benchmark_digest", lambda: digest)
+    who = persona(PERSONA)
+    other = who.model_copy(update={"scores": {item: 4 - score for item, score in who.scores.items()}})
+    monkeypatch.setattr(sys.modules["benchmark.metrics.accuracy"], "load_personas", lambda: {PERSONA: other})
+    after = desk.card(snapshot.sha256).core
+    assert after.provenance.benchmark_sha256 != before.provenance.benchmark_sha256
+    exact = next(metric.value for metric in after.metrics if metric.name == "accuracy.item_exact")
+    assert exact == pytest.approx(sum(row.score == row.gold for row in after.items) / 23, abs=1e-4)
+    assert as_csv(card_of(after, None, None)).splitlines()[1].split(",")[4] == after.provenance.benchmark_sha256
+
+
 def test_the_card_says_where_it_comes_from_and_what_is_to_come(desk: BenchmarkDesk, snapshot: Snapshot) -> None:
     card = desk.card(snapshot.sha256)
     assert (card.pending, card.failed, card.bertscore) == (("bertscore",), {}, ())
@@ -164,11 +238,13 @@ def test_exports_hold_the_same_figures(desk: BenchmarkDesk, snapshot: Snapshot) 
     rows = list(csv.DictReader(io.StringIO(as_csv(card))))
     assert [row["metric"] for row in rows] == [metric.name for metric in card.metrics]
     assert {row["snapshot"] for row in rows} == {snapshot.sha256}
+    assert all(row["n"] and row["unit"] for row in rows if row["value"] and not row["metric"].startswith("judge."))
+    assert all(row["limit_rests_on"] for row in rows if row["grade"])
     values = {one["name"]: one["value"] for one in content["core"]["metrics"] if "value" in one}
     assert {row["metric"]: float(row["value"]) for row in rows if row["value"] and row["metric"] in values} == values
     markdown = as_markdown(card, snapshot)
     assert snapshot.sha256 in markdown
-    assert NOT_RUN in markdown.replace("\\", "")
+    assert NOT_RUN.removeprefix("judge") in markdown.replace("\\", "")
     for row in card.core.items:
         for turn in row.turns:
             assert f"[{turn}](#turn-{turn})" in markdown
@@ -199,7 +275,6 @@ def test_charts_are_drawn_to_files(desk: BenchmarkDesk, snapshot: Snapshot, tmp_
     apart = drawn({"radar": radar(card), "bars": bars(card)})  # by another process, and yet the same
     assert set(apart) == {"radar.svg", "radar.png", "bars.svg", "bars.png"}
     assert all(apart[path.name] == path.read_bytes() for path in tmp_path.iterdir())
-    assert "mean confidence" in save(reliability_chart(reliability([(0.5, True)])), tmp_path / "r.svg").read_text()
     scores = group_scores(card)
     assert set(scores) == {metric.group for metric in card.metrics if metric.grade}
     assert scores["protocol"] == 1
@@ -208,6 +283,37 @@ def test_charts_are_drawn_to_files(desk: BenchmarkDesk, snapshot: Snapshot, tmp_
 
 
 # ---- what takes long ----
+
+
+def test_a_model_that_invents_quotes_and_citations_is_graded_by_it_though_the_report_is_clean(
+    gate: Gateway, settings: Settings, database: Database, held: Held
+) -> None:
+    given = {name: getattr(settings, name) for name in Settings.model_fields}
+    models = {"gateway_base_url": gate.base_url, "gateway_api_key": "k", "model_diagnostician": "a/b"}
+    keyed = Settings(_env_file=None, **{**given, **models, "model_embedding": "rules"})
+    gate.default = stand_in.json_reply(FABRICATED)
+    with shelved(keyed, database) as runtime:
+        report = runtime.reports.write(held.session)
+        desk = open_benchmark(keyed, database, runtime)
+        card = desk.card(desk.freeze(held.session))
+    assert report.engines["diagnostician"] == "a/b"
+    assert [word for word in (INVENTED, PHANTOM, "Panic") if word in report.markdown] == [], "it is not in the report"
+    graded = {metric.name.split(".")[1]: metric for metric in card.core.metrics if metric.group == "explainability"}
+    for name, value, removed in (
+        ("real_citations", 0.0, 1),
+        ("rag_usage", 0.0, 1),
+        ("grounded_impressions", 0.5, 1),
+    ):
+        assert (graded[name].value, graded[name].grade, graded[name].metadata["removedByCode"]) == (
+            value,
+            "FAIL",
+            removed,
+        )
+    quotes = graded["verbatim_quotes"]
+    assert (quotes.grade, quotes.metadata) == ("FAIL", {"removedByCode": 2, "falseInReport": 0})
+    assert quotes.n == 3, "what it offered, not what the scorer did"
+    assert quotes.value == pytest.approx(1 / 3, abs=1e-4)
+    assert card.headline.grade == "FAIL"
 
 
 def test_judge_and_bertscore_come_by_jobs_and_are_kept_once(
@@ -267,6 +373,52 @@ def test_a_job_that_fails_says_why_and_is_tried_again_when_asked(desk: Benchmark
     assert f"{MOST_TRIES} workers ended" in desk.card(snapshot.sha256).failed["bertscore"]
 
 
+def test_a_judge_to_come_and_one_that_failed_are_not_one_without_a_key(
+    judged: BenchmarkDesk,
+    snapshot: Snapshot,
+    crosscut: Callable[..., Result],
+    gate: Gateway,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In JSON, CSV, Markdown and at the terminal."""
+    monkeypatch.setenv("GATEWAY_BASE_URL", gate.base_url)
+    monkeypatch.setenv("GATEWAY_API_KEY", "k")
+    session, sha256 = snapshot.session_id, snapshot.sha256
+
+    def told() -> dict[str, str]:
+        card = judged.card(sha256)
+        terminal = " ".join(crosscut("benchmark", session).stdout.split())
+        return {"json": as_json(card), "markdown": as_markdown(card, snapshot), "terminal": terminal}
+
+    jobs = {job.asked["set"]: job.id for job in judged.request(sha256)}
+    waiting = told()
+    assert json.loads(waiting["json"])["judge"]["status"] == "pending"
+    assert (judged.card(sha256).unscored, judged.card(sha256).judged) == (0, ())
+    assert "## Judge\n\nJudge still to come" in waiting["markdown"].replace("\\", "")
+    assert "Judge still to come." in waiting["terminal"]
+
+    def breaks(*_: object) -> None:
+        raise RuntimeError("a patient's words")
+
+    monkeypatch.setattr(Judge, "of", breaks)
+    with pytest.raises(RuntimeError):
+        judged.run(jobs["judge"])
+    failed = told()
+    content = json.loads(failed["json"])
+    assert (content["judge"]["status"], content["unscored"]) == ("failed", len(CRITERIA))
+    assert {(one.get("value"), one["explanation"]) for one in content["judged"]} == {
+        (None, "unscored: measuring failed (RuntimeError)")
+    }
+    said = "Judge failed: measuring failed (RuntimeError); criteria unscored: 5."
+    assert f"## Judge\n\n{said}\n" in failed["markdown"].replace("\\", "")
+    assert said in failed["terminal"]
+    rows = [row for row in csv.DictReader(io.StringIO(as_csv(judged.card(sha256)))) if row["metric"] == "judge.flow"]
+    assert [(row["value"], row["explanation"]) for row in rows] == [("", "unscored: measuring failed (RuntimeError)")]
+    for text in (*waiting.values(), *failed.values()):
+        assert "GATEWAY_API_KEY" not in text.replace("\\", "")
+        assert "not run" not in text
+
+
 # ---- stopped ----
 
 
@@ -305,6 +457,35 @@ def test_a_session_that_was_stopped_never_had_one(runtime: InterviewRuntime, des
         desk.freeze(stopped.session_id)
 
 
+# ---- at the end of a chat ----
+
+
+def test_the_card_is_asked_for_when_a_chat_ends_and_a_failure_to_ask_disturbs_no_chat(
+    settings: Settings, database: Database, servers: Services, held: Held
+) -> None:
+    configure(settings, database_url=database.url, redis_url=servers.redis_url)
+    with shelved(settings, database) as runtime:
+        ask_for_cards(settings.model_copy(update={"gateway_api_key": SecretStr("k")}), database, runtime)
+        ended = answer_all(runtime, runtime.start()).session_id
+        runtime.submit(runtime.start().session_id, DANGER, expected_turn=1)
+        answer_all(runtime, runtime.start(origin="batch"))
+    with shelved(settings, database) as runtime:
+        runtime.when_reported = lambda _: 1 / 0
+        undisturbed = answer_all(runtime, runtime.start())
+    celery.close()
+    asked = Jobs(database).newest(KIND)
+    assert [(job.session_id, job.asked["set"], job.status) for job in asked] == [(ended, "bertscore", "queued")]
+    assert undisturbed.profile.session_status is SessionStatus.COMPLETED
+    assert len(runtime.reports.revisions(undisturbed.session_id)) == 1
+    desk = open_benchmark(settings, database, runtime)
+    assert desk.under_way(asked[0].asked["snapshot"]) == {"bertscore": asked[0]}
+    desk.run(asked[0].id)
+    assert desk.under_way(asked[0].asked["snapshot"]) == {}
+    told = desk.jobs.get(asked[0].id).progress
+    assert told["done"] == told["of"] > 20
+    assert datetime.fromisoformat(told["since"]) >= asked[0].created_at.replace(microsecond=0)
+
+
 # ---- in the worker and at the terminal ----
 
 
@@ -319,6 +500,8 @@ def test_a_worker_measures_and_freezes(
 ) -> None:
     empty_queues(servers.redis_url)
     desk.snapshots._runtime.reports.write(held.session, "screening")
+    left = answer_all(desk.snapshots._runtime, desk.snapshots._runtime.start()).session_id
+    desk.snapshots._runtime.reports.newest(left)
     (job,) = desk.request(snapshot.sha256)
     with worker(home, database.url, tmp_path / "said", REDIS_URL=servers.redis_url) as running:
         send(servers.redis_url, "crosscut.sweep")
@@ -326,6 +509,7 @@ def test_a_worker_measures_and_freezes(
         wait_until(lambda: desk.jobs.get(job.id).status == "done", 120)
         frozen = "SELECT FROM snapshots WHERE revision = 2"
         wait_until(lambda: database.one(frozen) is not None, 120)
+        wait_until(lambda: [one.status for one in desk.jobs.newest(KIND) if one.session_id == left] == ["done"], 120)
         assert snapshot.session_id not in running.said()
     card = desk.card(snapshot.sha256)
     assert len(card.bertscore) == 6
@@ -359,7 +543,11 @@ def test_the_card_at_the_terminal(
     assert card.headline.text in shown
     assert snapshot.sha256 in shown
     assert "Judge not run" in shown
-    assert {path.name for path in (tmp_path / "charts").iterdir()} == {"radar.svg", "radar.png", "bars.svg", "bars.png"}
+    assert {path.name for path in (tmp_path / "charts").iterdir()} == {
+        f"{name}.{kind}" for name in ("radar", "bars", "reliability") for kind in ("svg", "png")
+    }
+    frozen = crosscut("benchmark", session, "--snapshot").stdout
+    assert hashlib.sha256(frozen.encode()).hexdigest() == snapshot.sha256, "the very bytes that the address is of"
     assert isinstance(crosscut("benchmark", session, "--json", "--csv", fails=True).exception, InputError)
 
 

@@ -46,6 +46,12 @@ def diagnosis(summary: str, *steps: str) -> Diagnosis:
         "a large language model",
         "the rules engine",
         "an LLM",
+        "Cohere",
+        "cohere-3",
+        "Sonnet 4.5",
+        "sonnet 4.5",
+        "Perplexity",
+        "Opus",
     ],
 )
 def test_names_of_engines_are_taken_out_of_prose(named: str) -> None:
@@ -58,7 +64,10 @@ def test_names_of_engines_are_taken_out_of_prose(named: str) -> None:
 
 
 def test_everyday_words_and_the_patients_own_stay() -> None:
-    words = "A small part of the rules of the house, the twins of Gemini apart; the illness was egpted."
+    words = (
+        "A small part of the rules of the house, the twins of Gemini apart; the illness was egpted. Items 1 and 2 "
+        "cohere with it, the bedrock is perplexity 3 days a week, and a sonnet was read."
+    )
     kept = words.replace("Gemini", HIDDEN)
     sections = blinded(CASE, diagnosis(f"{words} <quote>{SAID}</quote>"), MODELS)
     assert sections[0].markdown.endswith(f"{kept} <quote>{SAID}</quote>")

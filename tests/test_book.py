@@ -685,6 +685,13 @@ def test_a_book_without_criteria_says_what_was_looked_for() -> None:
         read(press.made())
 
 
+def test_a_leaflet_without_any_heading_is_refused_in_words() -> None:
+    press = Press()
+    press.paragraph(Writer(3).text(80))
+    with pytest.raises(InputError, match="no section of diagnostic criteria among the 1 sections"):
+        read(press.made())
+
+
 def test_a_pdf_that_only_its_owner_may_change_is_read() -> None:
     assert read_book(books.encrypted(small(), ""), ignore) == read_book(small(), ignore)
 

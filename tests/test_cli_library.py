@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from cli import app
 from cli import library as commands
-from errors import CrosscutError, GatewayError, InputError, SettingsError
+from errors import GatewayError, InputError, SettingsError
 from rag.ingestion import Ingestion, open_ingestion
 from settings import Settings
 from storage.database import Database
 from storage.embedded import Services
 from tests import books
 from tests import gateway as stand_in
+from tests.command import Crosscut, crosscut_command
 from tests.gateway import Gateway
 from tests.product import run_cli
 from tests.worker import empty_queues, worker
 
-Crosscut = Callable[..., Result]
 MINILM, MODEL = "embedded/minilm-l6-v2", "openai/text-embedding-3-small"
 CRITERIA = {
     "Panic Disorder": "Sudden attacks of fear with a racing heart come again and again.",
@@ -66,15 +64,7 @@ def crosscut(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(commands, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(commands, "_LOOK_EVERY_SECONDS", 0.02)
 
-    def run(*words: str, fails: type[CrosscutError] | None = None, **environment: str) -> Result:
-        result = CliRunner().invoke(app, words, env=environment)
-        if fails is None:
-            assert result.exit_code == 0, (result.output, result.exception)
-        else:
-            assert isinstance(result.exception, fails), (result.output, result.exception)
-        return result
-
-    return run
+    return crosscut_command
 
 
 @pytest.fixture

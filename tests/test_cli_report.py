@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 import pytest
-from typer.testing import CliRunner, Result
 
-from cli import app
 from cli.reports import report
-from errors import CrosscutError, InputError, NotFoundError
+from errors import InputError, NotFoundError
 from graph.conversation import converse, scripted
 from graph.exports import exported
 from graph.runtime import InterviewRuntime
@@ -22,10 +20,10 @@ from graph.transcripts import AnswerScript
 from instruments.profile import PatientProfile
 from settings import Settings
 from tests.answers import answer_until
+from tests.command import Crosscut, crosscut_command
 from tests.screenings import LOW
 
 _MUPDF: Any = pymupdf  # untyped, for the most part
-Crosscut = Callable[..., Result]
 ANSWERS = {item: [LOW[item][1]] if item in LOW else ["Not at all."] for item in range(1, 24)}
 
 
@@ -34,15 +32,7 @@ def crosscut(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CROSSCUT_HOME", str(settings.crosscut_home))
     monkeypatch.setenv("DATABASE_URL", database_url)
 
-    def run(*words: str, fails: type[CrosscutError] | None = None) -> Result:
-        result = CliRunner().invoke(app, ["report", *words])
-        if fails is None:
-            assert result.exit_code == 0, (result.output, result.exception)
-        else:
-            assert isinstance(result.exception, fails), result.exception
-        return result
-
-    return run
+    return partial(crosscut_command, "report")
 
 
 @pytest.fixture

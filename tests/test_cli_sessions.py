@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from benchmark.personas import load_personas
 from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
 from cli import app
-from errors import CrosscutError, InputError, NotFoundError, SettingsError
+from errors import InputError, NotFoundError, SettingsError
 from graph.conversation import converse
 from graph.replay import Replay
 from graph.runtime import InterviewRuntime
@@ -24,9 +23,8 @@ from storage.clients import ClientLabels
 from storage.database import Database
 from tests import gateway as stand_in
 from tests.answers import answer_all, answer_until
+from tests.command import Crosscut, crosscut_command
 from tests.gateway import Gateway
-
-Crosscut = Callable[..., Result]
 
 
 @pytest.fixture
@@ -35,15 +33,7 @@ def crosscut(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def run(*words: str, fails: type[CrosscutError] | None = None, **environment: str) -> Result:
-        result = CliRunner().invoke(app, words, env=environment)
-        if fails is None:
-            assert result.exit_code == 0, (result.output, result.exception)
-        else:
-            assert isinstance(result.exception, fails), result.exception
-        return result
-
-    return run
+    return crosscut_command
 
 
 def _json(result: Result) -> Any:
@@ -66,6 +56,7 @@ def test_history_lists_shows_and_compares_checkpoints(crosscut: Crosscut, runtim
         "turn": 2,
         "item": 1,
         "score": 2,
+        "undetermined": False,
         "status": "active",
         "at": entries[4]["at"],
     }
@@ -83,6 +74,19 @@ def test_history_lists_shows_and_compares_checkpoints(crosscut: Crosscut, runtim
     crosscut("history", session, "--at", "99", fails=NotFoundError)
     crosscut("history", "nope", fails=NotFoundError)
     crosscut("history", session, "--at", "1", "--diff", "1", "2", fails=InputError)
+
+
+def test_a_skipped_item_is_told_as_not_determined(crosscut: Crosscut, runtime: InterviewRuntime) -> None:
+    view = runtime.start()
+    for turn in (1, 2):
+        view = runtime.submit(view.session_id, "skip", expected_turn=turn)
+    listed = crosscut("history", view.session_id).stdout
+    assert all(word in listed for word in ("not", "determined", "best fit 0"))
+    last = str(len(_json(crosscut("history", view.session_id, "--json"))))
+    assert "scores L1-01 not determined (best fit 0)" in crosscut("history", view.session_id, "--at", last).stdout
+    told = crosscut("fork", view.session_id, "3", "--answer", "Not at all.").stdout
+    (domain,) = [line for line in told.splitlines() if "Depression" in line]
+    assert "not determined (best fit 0)" in domain
 
 
 def test_a_fork_prints_how_the_outcomes_compare_and_is_listed_as_one(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from agents.report.tags import found_in
 from benchmark.comparison import Column, Comparison, ComparisonDesk, as_json, as_markdown, open_desk
@@ -20,9 +20,8 @@ from benchmark.comparison.desk import REPLAY_JUDGE
 from benchmark.comparison.replay import REPLAY, Case
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from benchmark.snapshot import SnapshotDesk
-from cli import app
 from cli import comparisons as commands
-from errors import CrosscutError, InputError, SealError, SettingsError
+from errors import InputError, SealError, SettingsError
 from graph.runtime import InterviewRuntime
 from instruments.tools import DiagnosticMode
 from settings import Settings
@@ -33,6 +32,7 @@ from storage.embedded import Services
 from storage.model_calls import ModelCalls
 from tests import gateway as stand_in
 from tests.benchmarked import CRITERION, Held, copied, hold, shelved
+from tests.command import crosscut_command
 from tests.gateway import Gateway, Received, gateway
 from tests.support import wait_until
 from tests.tables import rows_naming, tables
@@ -444,12 +444,13 @@ def test_what_ends_in_the_middle_keeps_no_column(
     assert len(gate.requests) == len(MODELS) + judged, "nobody is asked any more"
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 0}
     if end == "delete":
-        assert rows_naming(database, frozen.session).keys() == {"audit"}
+        assert rows_naming(database, frozen.session).keys() == {"audit", "audit_ends"}
         assert rows_naming(database, run) == {}
         return
     state = desk.state(run)
-    assert (state.status, state.stopped, desk.columns(run)) == ("cancelled", True, ())
+    assert (state.status, state.stopped) == ("cancelled", True)
     for refused in (
+        lambda: desk.columns(run),
         lambda: desk.ask(frozen.by_model, [SECOND]),
         lambda: desk.ballot(run, "Dr A"),
         lambda: desk.override(run, model=SECOND, reason="because", by="Dr A"),
@@ -470,14 +471,42 @@ def test_columns_whose_worker_died_before_a_stop_are_never_shown_and_swept_away(
     assert desk.runs.keep_column(desk.runs.get(run), THIRD, "2", desk.columns(whole)[0].model_dump_json().encode())
     assert len(desk.columns(run)) == 1
     runtime.stop(frozen.session)
-    assert desk.columns(run) == ()
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 3}
     desk.take_up(0)
     assert database.one("SELECT count(*) FROM comparison_columns") == {"count": 2}
-    assert len(desk.columns(whole)) == 2, "what was whole before the stop stays readable"
-    assert "stopped for safety after" in as_markdown(desk.comparison(whole))
-    with pytest.raises(InputError, match="stopped for safety"):
-        desk.ballot(whole, "Dr A")
+
+
+def test_nothing_is_shown_of_a_finished_comparison_once_its_session_was_stopped(
+    desk: ComparisonDesk, gate: Gateway, frozen: Frozen, runtime: InterviewRuntime, crosscut: Callable[..., Result]
+) -> None:
+    script(gate)
+    run = made(desk, frozen.by_model, SECOND, THIRD)
+    ballot = desk.ballot(run, "Dr A")
+    desk.vote(ballot.id, "left", "Dr A")
+    open_one = desk.ballot(run, "Dr A")
+    desk.override(run, model=SECOND, reason="because", by="Dr A")
+    assert QUOTE in crosscut("compare", frozen.session, "--run", run, "--json").stdout
+    runtime.stop(frozen.session)
+    for refused in (
+        lambda: desk.columns(run),
+        lambda: desk.runs.columns(desk.runs.get(run)),
+        lambda: desk.comparison(run),
+        lambda: desk.comparison(run, "Dr B"),
+        lambda: desk.reveal(ballot.id, "Dr A"),
+        lambda: desk.ballot(run, "Dr A"),
+        lambda: desk.open_ballot(run, "Dr A"),
+        lambda: desk.vote(open_one.id, "tie", "Dr A"),
+        lambda: desk.overrides(run),
+        lambda: desk.history(run),
+        lambda: desk.tally(frozen.session),
+    ):
+        with pytest.raises(InputError, match="stopped for safety"):
+            refused()
+    assert not desk.can_vote(run, "Dr A")
+    for words in (("compare", frozen.session, "--run", run), ("votes", frozen.session)):
+        told = crosscut(*words, fails=InputError)
+        assert "stopped for safety" in str(told.exception)
+        assert told.stdout == ""
 
 
 # ---- figures and files ----
@@ -508,7 +537,7 @@ def test_the_comparison_as_files(desk: ComparisonDesk, gate: Gateway, frozen: Fr
     lines = as_markdown(comparison).replace("\\", "").splitlines()
     assert f"| Impression | {DRIVER} (driver) | {SECOND} |" in lines
     assert f"| {GAD} | — | 3 · 0.20 |" in lines
-    assert f"| {DRIVER} and {SECOND} | 2 | 0.00 | 0.67 | 0.67 | -1.00 | 0.30 |" in lines
+    assert f"| {DRIVER} and {SECOND} | 2 | 0.00 | 0.67 | 0.67 | −1.00 | 0.30 |" in lines
     widths = [line.count(" | ") for line in lines if line.startswith("| ") and "Passages" not in line]
     assert set(widths) <= {2, 4, 6}
 
@@ -595,9 +624,8 @@ def test_votes_are_blind_once_and_all_of_them_are_kept(
         ("Dr A", "right"),
         ("Dr B", "tie"),
     ]
-    tally = desk.tally(run_id=run)
-    assert desk.tally() == desk.tally(session_id=frozen.session) == tally
-    assert desk.tally(session_id="nobody") == ()
+    tally = desk.tally(frozen.session)
+    assert desk.tally("nobody") == ()
     assert sum(pair.votes for pair in tally) == 2
     assert sum(pair.not_blind for pair in tally) == 2, "a second vote on a ballot counts nowhere"
     won = next(pair for pair in tally if {pair.first, pair.second} == {shown.left, shown.right})
@@ -635,7 +663,7 @@ def test_overrides_are_sealed_and_kept_and_all_goes_with_the_session(
     held = [table for table in tables(database) if table.startswith("comparison")]
     assert len(held) == 6
     runtime.delete(frozen.session)
-    assert rows_naming(database, frozen.session).keys() == {"audit"}
+    assert rows_naming(database, frozen.session).keys() == {"audit", "audit_ends"}
     for table in held:
         assert database.one(f"SELECT count(*) FROM {table}") == {"count": 0}, table  # noqa: S608
 
@@ -650,15 +678,7 @@ def crosscut(settings: Settings, database: Database, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(commands, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(commands, "_LOOK_EVERY_SECONDS", 0.02)
 
-    def run(*words: str, fails: type[CrosscutError] | None = None, **environment: str) -> Result:
-        result = CliRunner().invoke(app, words, env=environment)
-        if fails is None:
-            assert result.exit_code == 0, (result.output, result.exception)
-        else:
-            assert isinstance(result.exception, fails), (result.output, result.exception)
-        return result
-
-    return run
+    return crosscut_command
 
 
 def test_the_commands(
@@ -688,6 +708,48 @@ def test_the_commands(
     assert "a tie of " in told
     counted = json.loads(crosscut("votes", session, "--json").stdout)
     assert (counted["tally"][0]["ties"], [one["kind"] for one in counted["history"]]) == (1, ["vote", "override"])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_who_holds_a_ballot_sees_nothing_at_the_terminal_either(
+    crosscut: Callable[..., Result],
+    frozen: Frozen,
+    gate: Gateway,
+    desk: ComparisonDesk,
+    named: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "account")
+    script(gate)
+    run = made(desk, frozen.by_model, SECOND, THIRD)
+    other = desk.vote(desk.ballot(run, "Dr B").id, "left", "Dr B")
+    looks = (("compare", frozen.session, "--run", run), ("votes", frozen.session))
+    for voter in ("Dr A",) if named else ("account", "therapist"):
+        ballot = desk.ballot(run, voter)
+        by = ("--by", voter) if named else ()
+        for words in looks:
+            refused = crosscut(*words, *by, fails=InputError)
+            assert "to vote on first" in str(refused.exception)
+            assert refused.stdout == ""
+        assert not [name for name in ("account", "therapist", "Dr A") if desk.has_seen(run, name)]
+        assert desk.vote(ballot.id, "tie", voter).blind, "a refusal shows nothing"
+    for words in looks:
+        crosscut(*words, *by)
+        assert desk.has_seen(run, voter)
+    assert not desk.vote(desk.ballot(run, voter).id, "tie", voter).blind
+    assert not desk.has_seen(run, other.by)
+
+
+def test_who_has_read_the_votes_does_not_vote_blind(
+    crosscut: Callable[..., Result], frozen: Frozen, gate: Gateway, desk: ComparisonDesk
+) -> None:
+    script(gate)
+    run = made(desk, frozen.by_model, SECOND)
+    crosscut("votes", frozen.session, "--by", "Dr A")
+    assert not desk.has_seen(run, "Dr A"), "there was nothing to read"
+    desk.vote(desk.ballot(run, "Dr B").id, "left", "Dr B")
+    crosscut("votes", frozen.session, "--by", "Dr A")
+    assert not desk.vote(desk.ballot(run, "Dr A").id, "tie", "Dr A").blind
 
 
 def test_a_worker_makes_what_was_asked_for(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from errors import NotFoundError
+from errors import NotFoundError, UnrecordedStop
 from graph.replay import Replay
 from graph.runtime import InterviewRuntime
 from graph.view import View
@@ -26,10 +26,11 @@ from storage.jobs import Jobs
 from storage.labels import Labels
 from storage.model_calls import ModelCall, ModelCalls
 from storage.notices import Notices
+from storage.raised import Raised
 from storage.results import Results
 from storage.sessions import Sessions
 from storage.snapshots import Snapshots
-from storage.spool import Spool, StopRecord
+from storage.spool import Spool
 from tests.answers import answer_all, answer_until
 from tests.product import run_cli
 from tests.support import wait_until
@@ -38,7 +39,7 @@ from tests.wrapped import wrapped_runtime
 
 WORRY = "I sometimes wish I was dead, then it passes. Several days."
 DANGER = "I am going to kill myself tonight."
-KEPT = {"audit"}
+KEPT = {"audit", "audit_ends"}
 FORGETFUL = {"cells"}
 """Keeps its figures, which hold no words, and forgets which session they were taken from."""
 
@@ -60,8 +61,8 @@ def _with_everything(runtime: InterviewRuntime, database: Database) -> View:
     return answer_until(runtime, view, 4)
 
 
-def _stop_record(session: str) -> StopRecord:
-    return StopRecord(session, 4, "m", DANGER, "rule", (), (), "en-US", "1", datetime.now(UTC))
+def _stop_record(session: str) -> Raised:
+    return Raised(session, 4, "m", DANGER, "rule", (), (), "en-US", "1", datetime.now(UTC))
 
 
 def test_no_row_of_a_deleted_session_is_left_anywhere_but_in_the_audit(
@@ -173,9 +174,11 @@ def test_a_message_to_a_deleted_session_is_refused_and_leaves_no_trace(
     view = answer_until(runtime, runtime.start(), 3)
     runtime.delete(view.session_id)
     before = {table: rows_naming(database, view.session_id).get(table) for table in tables(database)}
-    for text in ("Several days.", WORRY, DANGER):
+    for text in ("Several days.", WORRY):
         with pytest.raises(NotFoundError):
             runtime.submit(view.session_id, text, expected_turn=3)
+    with pytest.raises(UnrecordedStop):  # who writes this sees the script, whatever became of the session
+        runtime.submit(view.session_id, DANGER, expected_turn=3)
     with pytest.raises(NotFoundError):
         runtime.stop(view.session_id)
     assert {table: rows_naming(database, view.session_id).get(table) for table in tables(database)} == before

@@ -203,6 +203,23 @@ def test_a_name_is_tidied(ingestion: Ingestion, database: Database) -> None:
     assert holds(database, edition(SMALL), "The Manual, 5th")
 
 
+def test_nobody_puts_a_book_in_the_place_of_somebody_elses(ingestion: Ingestion, database: Database) -> None:
+    late = ingestion.request(edition(OTHER), "Manual", owner="you", over_others=False)  # while there is none yet
+    ingestion.run(ingestion.request(edition(SMALL), "Manual", owner="me", over_others=False).id)
+    ingestion.run(late.id)
+    assert "this would replace 'Manual', which somebody else put in" in (ingestion.jobs.get(late.id).error or "")
+    for data, name in ((edition(OTHER), "Manual"), (edition(SMALL), "By another name")):
+        with pytest.raises(InputError, match="which somebody else put in"):
+            ingestion.request(data, name, owner="you", over_others=False)
+    assert ingestion.request(edition(SMALL), "Manual", owner="you", over_others=False).status == "done"
+    assert holds(database, edition(SMALL))
+    assert [book.owner for book in ingestion.library.books()] == ["me"]
+    ingestion.run(ingestion.request(edition(OTHER), "Manual", owner="me", over_others=False).id)
+    assert holds(database, edition(OTHER))
+    ingestion.run(ingestion.request(edition(SMALL), "Manual", owner="admin").id)
+    assert [book.owner for book in ingestion.library.books()] == ["admin"]
+
+
 # ---- The same and the changed file -----------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -77,6 +78,9 @@ def test_only_the_risk_check_waits_for_a_patient_and_does_so_first() -> None:
 
 
 class _Wayward:
+    def __init__(self, *, is_stopped: bool = False) -> None:
+        self.agents = SimpleNamespace(is_stopped=lambda _: is_stopped)
+
     @node()
     def elsewhere(self, state: InterviewState) -> Command[Literal["ASK_ITEM"]]:
         return Command(goto="REPORT")  # type: ignore[arg-type]
@@ -102,6 +106,10 @@ def test_a_node_that_goes_elsewhere_or_nowhere_is_caught() -> None:
 @pytest.mark.parametrize("status", [SessionStatus.COMPLETED, SessionStatus.TERMINATED])
 def test_nothing_runs_on_a_closed_session(status: SessionStatus) -> None:
     assert _Wayward().elsewhere(_state(status)) == Command()
+
+
+def test_nothing_runs_on_a_session_whose_stop_is_on_record_only() -> None:
+    assert _Wayward(is_stopped=True).elsewhere(_state(SessionStatus.ACTIVE)) == Command()
 
 
 def test_a_state_of_the_first_version_is_carried_over() -> None:

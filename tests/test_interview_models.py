@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import pytest
@@ -18,11 +19,13 @@ from instruments.profile import SessionStatus
 from settings import Settings
 from storage.database import Database
 from storage.model_calls import ModelCalls
+from storage.notices import Notices
 from tests import gateway as stand_in
 from tests.answers import answer_all
 from tests.gateway import Gateway
 
 MODEL = "openai/gpt-4.1"
+_PATIENCE = 20.0  # seconds, for what happens at once unless it never does
 
 
 @contextmanager
@@ -67,9 +70,35 @@ def test_a_model_interview_records_engine_tokens_and_cost(
     assert {r.engine for r in view.records.values()} == {"llm"}
     spent = ModelCalls(database).spent(view.session_id)
     assert spent.calls == 46
-    assert spent.prompt_tokens > 0
+    assert spent.prompt_tokens
     assert spent.cost_usd is not None
     assert "scorer=openai/gpt-4.1" in view.profile.session_meta.model_version
+
+
+def test_the_next_question_is_worded_while_the_answer_is_scored(
+    settings: Settings, database: Database, gate: Gateway
+) -> None:
+    """One call on the critical path: the score is held back until the next question has been asked for."""
+    asked, overlapped = Event(), []
+
+    def held(body: dict[str, Any]) -> Any:
+        if _is_scoring(body):
+            overlapped.append(asked.wait(_PATIENCE))
+        else:
+            asked.set()
+        return _good(body)
+
+    gate.default = _good
+    with _runtime(settings, database, gate.base_url, model_call_seconds=2 * _PATIENCE) as runtime:
+        view = runtime.start()
+        before, gate.default = len(gate.requests), held
+        for turn in (1, 2, 3):
+            asked.clear()
+            view = runtime.submit(view.session_id, "Several days.", expected_turn=turn)
+    assert overlapped == [True] * 3
+    assert len(gate.requests) - before == 6, "no turn waits for a third call"
+    assert view.item == 4
+    assert {wording.engine for wording in view.wordings.values()} == {"llm"}
 
 
 def test_no_prompt_carries_the_transcript(settings: Settings, database: Database, gate: Gateway) -> None:
@@ -136,6 +165,25 @@ def test_a_quote_that_the_patient_never_said_is_not_taken(
     (response,) = view.profile.item_responses
     assert (response.score, response.evidence_quotes) == (3, ("9 days",))
     assert [f.kind for f in view.records[1].failures] == ["rejected"] * 3
+
+
+def test_a_flag_that_only_the_scoring_model_saw_tells_an_absent_therapist(
+    settings: Settings, database: Database, gate: Gateway
+) -> None:
+    def worries(body: dict[str, Any]) -> Any:
+        if not _is_scoring(body):
+            return _good(body)
+        flags = {"suicidalityMentioned": False, "selfHarmIdeation": False, "violenceRisk": True}
+        score = {"score": 2, "ambiguity": 2, "evidenceQuotes": ["Several days"], "confidence": 0.9}
+        return stand_in.json_reply({**score, "riskFlagsPatch": {**flags, "substanceAbuseSignal": False}})
+
+    gate.default = worries
+    with _runtime(settings, database, gate.base_url) as runtime:
+        view = runtime.start()
+        view = runtime.submit(view.session_id, "Several days.", expected_turn=1)
+    assert view.profile.risk_flags.violence_risk
+    assert view.risks == {}, "the risk check found nothing"
+    assert [(notice.kind, notice.turn) for notice in Notices(database).of_session(view.session_id)] == [("flag", 1)]
 
 
 def _draft(question: str, follow_up: str = "On how many days was that so?") -> Any:

@@ -9,22 +9,28 @@ from typing import Any
 import pytest
 
 from agents.interviewer import QuestionBrief, word_by_rules
-from agents.wording import item_words
+from agents.replies import reader as replies_reader
+from agents.risk import RiskVerdict, checker
+from agents.risk import reader as risk_reader
+from agents.scoring import reader as scoring_reader
+from agents.wording import item_words, wordings
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.level1 import item_id
 from instruments.profile import RiskFlags, SessionStatus
 from storage.audit import Audit
 from storage.database import Database
+from storage.notices import Notices
 from tests.answers import CLEAR, answer_all
 from ui.workspace.findings import open_points
+from ui.workspace.risk import not_had
 
 DANGER = "I am going to kill myself tonight."
 
 
 def say(runtime: InterviewRuntime, view: View, *texts: str) -> View:
     for text in texts:
-        view = runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
+        view = runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item, paused=view.paused)
     return view
 
 
@@ -111,7 +117,8 @@ def test_a_question_about_the_interview_is_answered_briefly(runtime: InterviewRu
 def test_a_skipped_item_is_passed_over_kindly(runtime: InterviewRuntime) -> None:
     view = say(runtime, runtime.start(), "skip", "skip")
     assert view.lines[-1].text.split(".")[0] in (
-        "That's all right, we can leave it there", "All right, we'll leave that one", "That's fine, let's go on",
+        "That's all right, we can leave it there", "All right, we'll leave that one",
+        "That's quite all right, let's go on",
     )  # fmt: skip
 
 
@@ -124,24 +131,146 @@ def test_skipping_everything_asks_every_item_once_and_follows_up_once(runtime: I
     assert view.profile.session_status is SessionStatus.COMPLETED
 
 
-# ---- item 11 ----
+# ---- readers that fail ----
 
 
-def test_a_refused_item_11_is_a_flag_at_once(runtime: InterviewRuntime) -> None:
+def _fails(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("the reader is broken")
+
+
+def test_the_record_of_a_score_says_which_reader_failed(
+    runtime: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "My days were grey and I could not be bothered with the garden or the choir most of the time."
+    sound = say(runtime, runtime.start(seed=7), told)
+    assert sound.records[1].unread == ()
+    with monkeypatch.context() as fault:
+        fault.setattr(scoring_reader, "opinion", _fails)
+        assert say(runtime, runtime.start(seed=7), told).records[1].unread == ("scoring",)
+        fault.setattr(replies_reader, "likely", _fails)
+        view = say(runtime, runtime.start(seed=7), told)
+        assert view.records[1].unread == ("replies", "scoring")
+    assert runtime.view(view.session_id) == view, "it is kept with the conversation"
+
+
+def test_the_report_says_on_how_many_items_a_reader_failed(
+    runtime: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring_reader, "opinion", _fails)
+    view = answer_all(runtime, say(runtime, runtime.start(seed=7), "Not even once, my days were fine."))
+    engine = runtime.reports.newest(view.session_id).engines["scorer"]
+    assert engine == "rules (the second reader failed on 1 of 23 items)"
+
+
+def test_a_flag_says_that_the_second_reader_failed_and_not_the_model(
+    runtime: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(risk_reader, "opinion", _fails)
+    view = say(runtime, runtime.start(), "I sometimes wish I was dead, then it passes.")
+    assert (view.risks[1].degraded, view.risks[1].failed) == (True, ("reader",))
+    assert not_had(view.risks[1]) == "the second reader failed"
+
+
+# ---- scores that are flags: item 11, and the substances ----
+
+
+def told(database: Database, view: View) -> list[tuple[str, int | None]]:
+    return [(notice.kind, notice.turn) for notice in Notices(database).of_session(view.session_id)]
+
+
+def test_a_refused_item_11_is_a_flag_at_once(runtime: InterviewRuntime, database: Database) -> None:
     view = say(runtime, until_item(runtime, 11), "I'd rather not say.")
     assert view.item == 11
     assert view.profile.risk_flags.self_harm_ideation
+    assert told(database, view) == [("flag", 11)]
     assert say(runtime, view, "Not at all.").profile.risk_flags.self_harm_ideation, "nothing clears a flag"
+    assert told(database, view) == [("flag", 11)], "an all-clear is no news"
 
 
 @pytest.mark.parametrize("text", ["", "What do you mean?"])
-def test_item_11_left_open_is_a_flag_and_a_question_about_it_is_none(runtime: InterviewRuntime, text: str) -> None:
+def test_item_11_left_open_is_a_flag_and_a_question_about_it_is_none(
+    runtime: InterviewRuntime, database: Database, text: str
+) -> None:
     view = say(runtime, until_item(runtime, 11), text)
     assert not view.profile.risk_flags.self_harm_ideation
     assert not say(runtime, view, "No, not at all.").profile.risk_flags.self_harm_ideation
+    assert told(database, view) == []
     other = say(runtime, until_item(runtime, 11), text, text)
     assert other.profile.risk_flags.self_harm_ideation
     assert "L1-11" in other.profile.question_state.follow_ups_needed
+    assert told(database, other) == [("flag", 12)]
+
+
+@pytest.fixture
+def sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A risk check that finds nothing in any words, so that only scores are flags."""
+    monkeypatch.setattr(checker, "check_risk", lambda *_: RiskVerdict(level="none"))
+
+
+@pytest.mark.usefixtures("sees_nothing")
+@pytest.mark.parametrize(
+    ("item", "flag"),
+    [(11, "self_harm_ideation"), (21, "substance_abuse_signal"), (23, "substance_abuse_signal")],
+)
+def test_a_score_that_is_a_flag_tells_an_absent_therapist(
+    runtime: InterviewRuntime, database: Database, item: int, flag: str
+) -> None:
+    view = say(runtime, until_item(runtime, item), "On five days.")
+    assert response(view, item).score == 2
+    assert getattr(view.profile.risk_flags, flag)
+    assert told(database, view) == [("flag", item)]
+    waits = [notice.session_id for notice in Notices(database).unacknowledged()]
+    assert waits == [view.session_id], "at the top of the list until somebody has looked"
+
+
+@pytest.mark.usefixtures("sees_nothing")
+def test_scores_that_are_flags_share_one_open_notice_and_a_later_one_is_told_anew(
+    runtime: InterviewRuntime, database: Database
+) -> None:
+    view = say(runtime, until_item(runtime, 21), "On five days.", "Not at all.", "On five days.")
+    assert told(database, view) == [("flag", 21)]
+    other = say(runtime, until_item(runtime, 21), "On five days.")
+    Notices(database).acknowledge(other.session_id, by="Dr. Example")
+    assert told(database, say(runtime, other, "On five days.")) == [("flag", 21)], "smoking signals nothing"
+    assert told(database, say(runtime, runtime.view(other.session_id), "On five days.")) == [("flag", 21), ("flag", 23)]
+
+
+def test_a_score_of_none_tells_nobody(runtime: InterviewRuntime, database: Database) -> None:
+    assert told(database, answer_all(runtime, runtime.start(), "Not at all.")) == []
+
+
+# ---- tone ----
+
+GENTLE = ("Thank you for telling me", "Thank you for staying with this", "Thank you. Take all", "Thank you. We can go")
+
+
+def test_who_refuses_the_self_harm_item_is_answered_gently(runtime: InterviewRuntime) -> None:
+    view = say(runtime, until_item(runtime, 11), "I'd rather not say.", "I'd rather not say.")
+    assert view.item == 12
+    assert view.lines[-1].text.startswith(GENTLE)
+
+
+def test_a_plain_no_to_the_self_harm_item_is_not_made_much_of(runtime: InterviewRuntime) -> None:
+    assert not say(runtime, until_item(runtime, 11), "Not at all.").lines[-1].text.startswith(GENTLE)
+
+
+@pytest.mark.parametrize("text", ["I'm crying right now, this is too much", "I can't do this anymore"])
+def test_distress_gets_a_kind_pause_and_a_kind_word_after_it(runtime: InterviewRuntime, text: str) -> None:
+    paused = say(runtime, until_item(runtime, 6), text)
+    assert (paused.lines[-1].kind, paused.paused) == ("pause", True)
+    assert paused.lines[-1].text in wordings().pause.distress
+    after = say(runtime, paused, "On nine days.")
+    assert (after.item, response(after, 6).score) == (7, 3)
+    assert after.lines[-1].text.startswith(GENTLE)
+
+
+@pytest.mark.parametrize("text", ["That's a stupid question.", "I hate this"])
+def test_a_complaint_is_neither_a_refusal_nor_an_answer(runtime: InterviewRuntime, text: str) -> None:
+    view = say(runtime, until_item(runtime, 5), text)
+    assert (view.lines[-1].kind, view.item) == ("follow_up", 5)
+    assert "go into it" not in view.lines[-1].text
+    assert view.records[5].unanswered
+    assert response(say(runtime, view, "9 days"), 5).score == 3
 
 
 # ---- a pause ----
@@ -163,6 +292,19 @@ def test_a_wish_to_stop_ends_politely_and_the_next_message_takes_it_up(runtime: 
     assert response(after, 5).score == 2
     assert after.item == 6
     assert [line.item for line in after.lines if line.kind == "question"] == list(range(1, 7))
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [("I'm ready.", "none"), ("Yes", "none"), ("I'm ready to die.", "stop"), ("Yes. Tonight.", "stop")],
+)
+def test_who_is_ready_again_at_item_11_has_not_answered_it(runtime: InterviewRuntime, text: str, level: str) -> None:
+    paused = say(runtime, until_item(runtime, 11), "Can we stop here for today?")
+    assert paused.paused
+    back = say(runtime, paused, text)
+    stopped = back.profile.session_status is SessionStatus.TERMINATED
+    assert (stopped, bool(back.risks)) == (level == "stop", level == "stop")
+    assert stopped or (back.item, back.lines[-1].kind) == (11, "resumed")
 
 
 def test_after_a_pause_the_question_may_be_answered_straight_away(runtime: InterviewRuntime) -> None:
@@ -264,12 +406,76 @@ def test_an_answer_to_the_previous_question_is_kept_for_the_therapist_and_scores
     assert "taken up again by the patient later" in open_points(after)[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "named"),
+    [
+        ("Can I change my answer to the sleep one? It should be every night.", 17, 14),
+        ("To be honest I lied earlier about interest, it's every day", 7, 1),
+        ("About the mood one: every day.", 5, 2),
+        ("previous question: most days", 5, 4),
+        ("Can I change my answer?", 5, 4),
+    ],
+)
+def test_the_item_that_the_patient_names_is_the_one_to_clarify(
+    runtime: InterviewRuntime, text: str, item: int, named: int
+) -> None:
+    view = until_item(runtime, item)
+    before = view.profile.item_responses
+    again = say(runtime, view, text)
+    assert (again.lines[-1].kind, again.item) == ("follow_up", item)
+    assert again.profile.item_responses[:-1] == before, "nothing is scored anew"
+    after = say(runtime, again, "Not at all.")
+    assert after.profile.question_state.follow_ups_needed == (item_id(named),)
+    assert response(after, item).score == 0
+    assert after.item == item + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "named"),
+    [
+        ("No panic. Oh and about the nervous question, that was every day actually.", 0, 6),
+        ("Twice. And going back to the last one, make that daily.", 1, 6),
+    ],
+)
+def test_what_was_said_of_the_open_item_before_going_back_is_its_answer(
+    runtime: InterviewRuntime, text: str, score: int, named: int
+) -> None:
+    view = say(runtime, until_item(runtime, 7), text)
+    assert (view.item, view.lines[-1].kind) == (8, "question"), "it was answered: nothing is asked again"
+    assert response(view, 7).score == score
+    assert all(quote in text.split(".")[0] for quote in response(view, 7).evidence_quotes)
+    assert response(view, named).score == 0, "corrections are the therapist's"
+    assert view.profile.question_state.follow_ups_needed == (item_id(named),)
+    assert "therapist" in view.lines[-1].text
+    assert any(line.text == text for line in view.lines), "all of it is on record"
+
+
+def test_an_unclear_answer_beside_a_correction_is_followed_up_without_the_correction(
+    runtime: InterviewRuntime,
+) -> None:
+    view = say(runtime, until_item(runtime, 7), "Maybe. Going back to the last one, make that daily.")
+    assert (view.item, view.lines[-1].kind) == (7, "follow_up")
+    after = say(runtime, view, "On two days.")
+    assert response(after, 7).score == 1
+    assert "daily" not in " ".join(response(after, 7).evidence_quotes)
+
+
 def test_two_answers_at_once_answer_the_item_that_was_asked_and_the_next_is_asked_all_the_same(
     runtime: InterviewRuntime,
 ) -> None:
     view = say(runtime, until_item(runtime, 14), "Nearly every night. And no, my memory is fine.")
     assert (view.item, view.lines[-1].kind) == (15, "question")
+    assert (response(view, 14).score, response(view, 14).undetermined) == (4, False)
+    assert response(view, 14).evidence_quotes == ("Nearly every night",)
     assert response(view, 15) is None
+    assert "L1-15" in view.profile.question_state.pending_items
+
+
+@pytest.mark.parametrize("text", ["ja, jeden Tag", "Evet, her gün", "hver dag", "nein", "No entiendo"])
+def test_a_few_words_in_another_language_are_told_to_the_therapist(runtime: InterviewRuntime, text: str) -> None:
+    view = say(runtime, runtime.start(), text)
+    assert "English" in view.lines[-1].text
+    assert (view.risks[1].level, view.risks[1].rule) == ("flag", "unreadable")
 
 
 def test_another_language_is_asked_for_english_and_the_therapist_is_told(runtime: InterviewRuntime) -> None:
@@ -286,7 +492,15 @@ def test_five_thousand_words_are_an_answer(runtime: InterviewRuntime) -> None:
     assert len(flood.split()) > 5_000
     view = say(runtime, runtime.start(), flood)
     assert [line.kind for line in view.lines if line.role == "patient"] == ["answer"]
-    assert all(quote in flood for quote in response(view, 1).evidence_quotes)
+    found = response(view, 1)
+    assert view.records[1].engine == "rules"
+    assert not view.records[1].unanswered, "it was scored"
+    followed_up = view.lines[-1].kind == "follow_up"
+    assert followed_up == (found.ambiguity >= 5), "unclear or not, it says so"
+    assert found.evidence_quotes or found.undetermined
+    assert all(quote in flood for quote in found.evidence_quotes)
+    assert view.profile.question_state.follow_ups_needed == (("L1-01",) if followed_up else ())
+    assert runtime.view(view.session_id) == view
 
 
 def test_orders_to_the_interviewer_change_nothing_and_are_declined(runtime: InterviewRuntime) -> None:

@@ -26,6 +26,7 @@ BRIEF = QuestionBrief(item=2, seed=1)
 # Item 2 is about feeling down, depressed or hopeless.
 BAD_QUESTIONS: list[tuple[str, str, str]] = [
     ("two questions", "Have you felt low these two weeks? Or hopeless?", "exactly one question"),
+    ("two under one mark", "How often in the two weeks were you low, and were you angry too?", "asks a second one"),
     ("no question", "Please tell me how low you felt these two weeks.", "exactly one question"),
     ("verbatim", "In the past two weeks, have you been feeling down, depressed, or hopeless?", "not quote it"),
     ("too long", "In the past two weeks, have you felt low " + "or low " * 30 + "?", "at most 60 words"),
@@ -56,8 +57,13 @@ BAD_FOLLOW_UPS: list[tuple[str, str, str]] = [
     ("no window in it", "On how many days were you low?", "follow_up must say that it is about the past two weeks"),
     ("comment", "I see, and on how many days of the past two weeks were you low?", "follow_up must not acknowledge"),
     ("advice in it", "You should rest; on how many days of the two weeks were you low?", "follow_up must not advise"),
+    ("concept lost in it", "On how many days of the two weeks did you sleep?", "follow_up must keep the idea of"),
     ("two in one", "How many days in the two weeks? And nights?", "follow_up must be exactly one question"),
 ]
+
+
+ITEM_1_FOLLOW_UP = "On about how many of the past fourteen days did you enjoy things less?"
+"""Item 1 comes first in an interview."""
 
 
 def _draft(question: str, follow_up: str = GOOD_FOLLOW_UP) -> dict[str, str]:
@@ -134,7 +140,9 @@ def test_the_session_records_who_worded_each_item_and_the_patient_never_sees_a_v
 
 
 def test_a_models_good_words_are_what_the_patient_reads(modelled: InterviewRuntime, gate: Gateway) -> None:
-    first = _draft("To start, in these two weeks, how often did you enjoy things less than you used to?")
+    first = _draft(
+        "To start, in these two weeks, how often did you enjoy things less than you used to?", ITEM_1_FOLLOW_UP
+    )
     gate.script(stand_in.json_reply(first))
     view = modelled.start()
     assert view.lines[-1].text == first["question"]
@@ -144,12 +152,12 @@ def test_a_models_good_words_are_what_the_patient_reads(modelled: InterviewRunti
 def test_a_vague_answer_gets_the_models_follow_up_and_a_question_back_gets_the_rules_words(
     modelled: InterviewRuntime, gate: Gateway
 ) -> None:
-    first = _draft("In these two weeks, how often did you enjoy things less than you used to?")
+    first = _draft("In these two weeks, how often did you enjoy things less than you used to?", ITEM_1_FOLLOW_UP)
     gate.default = stand_in.json_reply(first)
     vague, puzzled = modelled.start(), modelled.start()
     asked = modelled.submit(vague.session_id, "Hm, that is hard to say.", expected_turn=1)
     assert asked.lines[-1].kind == "follow_up"
-    assert asked.lines[-1].text.endswith(GOOD_FOLLOW_UP)
+    assert asked.lines[-1].text.endswith(ITEM_1_FOLLOW_UP)
     explained = modelled.submit(puzzled.session_id, "What do you mean?", expected_turn=1)
     assert explained.lines[-1].kind == "follow_up"
-    assert GOOD_FOLLOW_UP not in explained.lines[-1].text
+    assert ITEM_1_FOLLOW_UP not in explained.lines[-1].text

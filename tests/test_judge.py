@@ -74,6 +74,8 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
     "between two scores": (_with(3.5), "schema"),
     "no note": (_with(note=" "), "rejected"),
     "an essay": (_with(note="One. Two. Three."), "rejected"),
+    "three sentences with an abbreviation": (_with(note="One, e.g. this. Two (that!) Then a third."), "rejected"),
+    "a long note": (_with(note="and so on " * 80), "rejected"),
     "a criterion left out": (stand_in.json_reply({"coverage": {"score": 4, "note": "Fine."}}), "schema"),
     "malformed": (stand_in.malformed_json(), "invalid_json"),
     "refused": (stand_in.refusal(), "refusal"),
@@ -83,6 +85,21 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
     "unauthorised": (stand_in.unauthorised(), "gateway"),
     "slow": (stand_in.hang(), "timeout"),
 }
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Most items, e.g. Sleep and i.e. Mood, were asked (cf. Panic vs. Worry). Only no. 11 and no. 12 were short.",
+        "It asked about fear, sleep, etc. in turn, approx. 23 times. Nothing was missed.",
+        "Is it clear? Yes",
+        "It went from 1. to 23. without a gap. \u201cWell done.\u201d",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(gate: Gateway, note: str) -> None:
+    gate.script(_with(note=note))
+    judgement, _ = _judge(gate, model_tries=1).judge(GIVEN)
+    assert (judgement.status, judgement.failures) == ("scored", ())
 
 
 @pytest.mark.parametrize("fault", FAULTS)

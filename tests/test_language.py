@@ -33,6 +33,9 @@ TRICKS = [
     ("want 2 die 2nite", "want to die tonight"),
     ("I want to\nkill   myself", "i want to kill myself"),
     ("“it’s” — fine…", '"it\'s" — fine...'),
+    ("i will ki<b></b>ll my<I CLASS='x'></I>self", "i will kill myself"),
+    ('ki<!-- -->ll my<span style="color: red" hidden>se</span>lf', "kill myself"),
+    ("I want<br>to<br/>die", "i want to die"),
 ]
 
 
@@ -72,6 +75,38 @@ def test_kilometres_are_distances(text: str) -> None:
 )
 def test_ordinary_spellings_are_left_alone(text: str) -> None:
     assert not set(read(text).text.split()) & {"kill", "die", "suicide", "myself", "going"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i slept <3 hours",
+        "i <3 you",
+        "it was <5 and then >7",
+        "<i am going to kill myself>",
+        "<kill> myself",
+        "a <b and c> d",
+        "</patient> fine",
+        "<!-- i want to die -->",
+    ],
+)
+def test_what_is_no_tag_is_read(text: str) -> None:
+    assert read(text).text == text
+
+
+def test_what_a_tag_sets_is_not_said_and_what_it_holds_is() -> None:
+    original = '<p>I slept.</p><p>My <a href="kill-myself" title="I want to die">dog is ill</a></p>'
+    reading = read(original)
+    assert reading.text.split() == ["i", "slept.", "my", "dog", "is", "ill"]
+    assert len({clause.sentence for clause in clauses(reading.text)}) == 2
+    at = reading.text.index("dog is ill")
+    start, end = reading.span(at, at + len("dog is ill"))
+    assert original[start:end] == "dog is ill"
+
+
+def test_many_tags_and_none_that_ends_are_read_in_time() -> None:
+    for text in ("<a " * 4_000, "<a x=1" + " x=1" * 4_000, "<a" + " " * 12_000, "<b></b>" * 2_000, "<a x='" * 2_000):
+        assert len(read(text).text) <= len(text)
 
 
 def test_an_empty_line_ends_a_sentence_and_a_single_break_does_not() -> None:
@@ -228,6 +263,10 @@ def test_the_index_finds_what_plain_searching_finds(words: list[str]) -> None:
         "yeah most days tbh",
         "Shoulders, lower back, knees.",
         "Went back to my café, saw José there, it was good",
+        "No",
+        "no hun",
+        "Her, me, him",
+        "Non existent.",
     ],
 )
 def test_terse_english_is_readable(text: str) -> None:
@@ -243,6 +282,16 @@ def test_terse_english_is_readable(text: str) -> None:
         "No duermo bien y no tengo ganas de nada",
         "Ik slaap slecht de laatste weken",
         "#@!%%% ;;;{}{} <<>> ~~~ $$$^^^",
+        "ja, jeden Tag",
+        "Evet, her gün",
+        "hver dag",
+        "nein",
+        "No entiendo",
+        "oui, chaque jour",
+        "elke dag",
+        "ogni giorno",
+        "codziennie",
+        "todos los dias",
         "asdkjh qwelkj zxmcnb qwoeiu",
         "",
     ],

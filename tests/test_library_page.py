@@ -90,6 +90,18 @@ def test_a_book_is_put_in_while_one_watches_searched_and_removed(page: Page, mad
     expect(_card(page, book_title())).to_be_visible()
 
 
+def test_two_books_one_after_the_other_are_both_put_in(page: Page) -> None:
+    names = ("The first of two", "The second of two")
+    for number, name in enumerate(names, start=1):
+        _upload(page, typeset(number, narrative=1).made().data, name)
+        expect(page.get_by_text(f"{name} is in the library.")).to_be_visible()
+    for name in names:
+        card = _card(page, name)
+        card.get_by_role("button", name="Remove").click()
+        page.get_by_role("button", name="Remove this book").click()
+        expect(card).to_have_count(0)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [(b"not a PDF at all", "PDF"), (encrypted(typeset(1, narrative=1).made().data, "secret"), "password")],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from agents.report.tags import quote
+from agents.wording import all_item_words, wordings
+from benchmark.card import item_rows
 from benchmark.metrics import Metric, deterministic
 from benchmark.metrics.accuracy import (
     NOTHING,
@@ -21,6 +23,7 @@ from benchmark.metrics.accuracy import (
     gold_of,
     hits,
     impression_accuracy,
+    item_accuracy,
     item_pairs,
     macro_f1,
     mean_error,
@@ -29,28 +32,24 @@ from benchmark.metrics.accuracy import (
     set_f1,
 )
 from benchmark.metrics.bertscore import EmbeddedScorer, bertscore, pairs_of, scorer
-from benchmark.metrics.calibration import brier, reliability
-from benchmark.metrics.conversation import coherence, readability, spoken
+from benchmark.metrics.calibration import brier, item_confidences, reliability
+from benchmark.metrics.conversation import coherence, interviewer_words, readability, spoken
 from benchmark.metrics.cost import pace, spent
 from benchmark.metrics.explainability import explainability
-from benchmark.metrics.protocol import protocol
-from benchmark.snapshot import FrozenCall, FrozenLine, Snapshot, SnapshotDesk
+from benchmark.metrics.protocol import oversteps_in, protocol
+from benchmark.snapshot import FrozenCall, FrozenLine, Snapshot
 from errors import SettingsError
 from instruments.level1 import level1
 from instruments.tools import Impression, Removed, ReportSection
 from minilm import network
 from settings import Settings
 from storage.crypto import Vault
-from storage.database import Database
-from tests.benchmarked import hold, shelved
+from tests.benchmarked import frozen, hold
 
 
 @pytest.fixture(scope="module")
 def snapshot(template: Callable[[], str], settings: Settings, vault: Vault) -> Snapshot:
-    held = hold(template(), settings, vault)
-    with Database(held.url, vault) as database, shelved(settings, database) as runtime:
-        desk = SnapshotDesk(database, runtime)
-        return desk.get(desk.freeze(held.session))
+    return frozen(hold(template(), settings, vault), settings, vault)
 
 
 def _by_name(metrics: Sequence[Metric]) -> dict[str, Metric]:
@@ -168,6 +167,7 @@ def test_an_interview_by_the_rules_breaks_none(snapshot: Snapshot) -> None:
     found = _by_name(protocol(snapshot))
     assert {name: one.value for name, one in found.items()} == {
         "coverage": 1.0,
+        "unanswered": 0,
         "follow_up_violations": 0,
         "double_questions": 0,
         "verbatim_items": 0,
@@ -192,6 +192,49 @@ def test_a_broken_rule_of_wording_is_found_with_its_turn(snapshot: Snapshot, rul
     assert (found[rule].value, found[rule].metadata) == (1, {"turns": [turn]})
     assert [name for name, one in found.items() if one.value not in (0, 1.0)] == []
     assert sum(one.value or 0 for name, one in found.items() if name in BROKEN) == 1, "no other rule is"
+
+
+@pytest.mark.parametrize("kind", ["intro", "question", "follow_up", "pause", "resumed", "closing"])
+def test_whatever_the_interviewer_says_must_neither_diagnose_nor_advise(snapshot: Snapshot, kind: Any) -> None:
+    """Greetings, acknowledgements, pauses and closing words too; to say what one does not do is not to do it."""
+    known = next((line for line in snapshot.lines if line.kind == kind), None)
+    line = known or FrozenLine(turn=1, role="interviewer", kind=kind, text="", at=snapshot.lines[0].at)
+    others = tuple(one for one in snapshot.lines if one is not known)
+    statements = sum(one.role == "interviewer" for one in others) + 1
+    for text, count in {
+        "This is not a diagnosis. I can’t judge or advise here.": 0,
+        "This is not a diagnosis, but it sounds like a disorder.": 1,
+        "Thank you. You should see a doctor about that.": 1,
+    }.items():
+        said = _changed(snapshot, lines=(line.model_copy(update={"text": text}), *others))
+        found = _by_name(protocol(said))["oversteps"]
+        assert (found.value, found.n, found.n_of) == (count, statements, "statements"), (kind, text)
+    assert "see a doctor" in interviewer_words(said), "and its words are read for how hard they are"
+
+
+def _sentences(found: object) -> Iterator[str]:
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, Mapping):
+        yield from (text for one in found.values() for text in _sentences(one))
+    elif isinstance(found, list | tuple):
+        yield from (text for one in found for text in _sentences(one))
+
+
+def test_none_of_the_prepared_sentences_oversteps() -> None:
+    prepared = [*_sentences(wordings().model_dump()), *_sentences([one.model_dump() for one in all_item_words()])]
+    assert len(prepared) > 200
+    assert [text for text in prepared if oversteps_in(text)] == []
+
+
+def test_a_patients_words_are_no_overstep(snapshot: Snapshot) -> None:
+    lines = tuple(
+        line.model_copy(update={"text": "My doctor says you should seek help for depression."})
+        if line.role == "patient"
+        else line
+        for line in snapshot.lines
+    )
+    assert _by_name(protocol(_changed(snapshot, lines=lines)))["oversteps"].value == 0
 
 
 def test_a_second_follow_up_a_repetition_a_gap_and_an_unchecked_turn_are_found(snapshot: Snapshot) -> None:
@@ -225,20 +268,74 @@ def test_what_is_not_so_is_found(snapshot: Snapshot) -> None:
     bad = Impression(name="Gout", confidence=0.5, item_ids=(), citations=("[A Book That Is Not There, p. 1]",))
     good = snapshot.diagnosis.diagnoses[0]
     named = good.model_copy(update={"steps": ("Criteria A, B and D are met, criterion C is not.",)})
-    diagnosis = snapshot.diagnosis.model_copy(
-        update={"diagnoses": (named, bad), "removed": Removed(citations=3), "rag_used": False}
-    )
+    own = len(set(good.quotes))
+    assert 0 < own < snapshot.markdown.count("<quote>"), "the report has more, the scorer's"
+    diagnosis = snapshot.diagnosis.model_copy(update={"diagnoses": (named, bad), "rag_used": False})
     invented = ReportSection(title="Limitations", markdown=quote("I never said this."))
     changed = _changed(snapshot, diagnosis=diagnosis, sections=(*snapshot.sections, invented))
     found = _by_name(explainability(changed))
-    quotes = snapshot.markdown.count("<quote>")
-    assert found["verbatim_quotes"].value == pytest.approx(quotes / (quotes + 1), abs=1e-4)
+    assert found["verbatim_quotes"].value == pytest.approx(own / (own + 1), abs=1e-4)
     assert (found["grounded_impressions"].value, found["step_lists"].value) == (0.5, 0.5)
     assert found["real_citations"].value == 0.5
-    assert found["real_citations"].metadata == {"phantom": 1, "removedByCode": 3}
-    assert found["rag_usage"].metadata == {"reported": False, "used": True, "retrieved": 1}
+    assert found["real_citations"].metadata == {"removedByCode": 0, "falseInReport": 1}
+    assert found["rag_usage"].metadata == {"reported": False, "used": True, "retrieved": 1, "removedByCode": 0}
     assert found["rag_usage"].value == 0
     assert found["clause_references"].value == 2 + 4, "two citations, four letters"
+
+
+def test_what_code_took_out_was_offered_all_the_same(snapshot: Snapshot) -> None:
+    """Of what is left everything is true; whoever made some of it up is to be known by it."""
+    kept = snapshot.diagnosis
+    quotes = sum(len(one.quotes) for one in kept.diagnoses)
+    removed = kept.model_copy(update={"rag_claimed": True, "removed": Removed(quotes=2, citations=3, impressions=1)})
+    found = _by_name(explainability(_changed(snapshot, diagnosis=removed)))
+    assert found["verbatim_quotes"].n == quotes + 2, "not the scorer's, which code has checked"
+    assert found["verbatim_quotes"].value == pytest.approx(quotes / (quotes + 2), abs=1e-4)
+    assert (found["real_citations"].value, found["real_citations"].n) == (0.25, 4)
+    named = len(kept.diagnoses)
+    assert found["grounded_impressions"].value == pytest.approx(named / (named + 1), abs=1e-4)
+    assert found["rag_usage"].value == 1, "one of the citations was real"
+    emptied = removed.model_copy(update={"diagnoses": (), "citations": (), "rag_used": False})
+    found = _by_name(explainability(_changed(snapshot, diagnosis=emptied, sections=())))
+    shares = ("verbatim_quotes", "grounded_impressions", "real_citations", "rag_usage")
+    assert [found[name].value for name in shares] == [0, 0, 0, 0]
+    assert found["verbatim_quotes"].explanation == (
+        "0 of 2 quotes offered are the patient's words letter for letter; taken out before the report was written: 2"
+    )
+
+
+def test_quotes_in_steps_and_summary_are_the_diagnosticians_too(snapshot: Snapshot) -> None:
+    said = next(line.text for line in snapshot.lines if line.role == "patient")
+    one = snapshot.diagnosis.diagnoses[0].model_copy(
+        update={"quotes": (said,), "steps": (quote(said), quote("Made up."))}
+    )
+    made = snapshot.diagnosis.model_copy(update={"diagnoses": (one,), "summary": f"It was {quote('made up, too')}."})
+    found = _by_name(explainability(_changed(snapshot, diagnosis=made, sections=())))["verbatim_quotes"]
+    assert found.n == 3, "what an impression quotes twice counts once"
+    assert found.value == pytest.approx(1 / 3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("engine", "claimed", "found", "value"),
+    [
+        ("rules", None, True, 1.0),
+        ("a/b", True, True, 1.0),
+        ("a/b", False, True, 0.0),
+        ("a/b", True, False, 0.0),
+        ("a/b", None, True, None),
+    ],
+)
+def test_the_engines_own_word_on_passages_is_held_against_their_use(
+    snapshot: Snapshot, engine: str, claimed: bool | None, found: bool, value: float | None
+) -> None:
+    """What code noted in the engine's place would always be so; older snapshots hold nothing else of a model."""
+    made = snapshot.diagnosis.model_copy(update={"rag_claimed": claimed, "rag_used": found})
+    passages = snapshot.passages if found else ()
+    engines = {**snapshot.engines, "diagnostician": engine}
+    metric = _by_name(explainability(_changed(snapshot, diagnosis=made, passages=passages, engines=engines)))[
+        "rag_usage"
+    ]
+    assert metric.value == value
 
 
 def test_what_does_not_apply_has_no_figure(snapshot: Snapshot) -> None:
@@ -308,6 +405,28 @@ def test_gold_is_the_personas_and_corrections_change_no_accuracy(snapshot: Snaps
     nobody = _changed(snapshot, persona_id=None)
     groups = {metric.group for metric in deterministic(nobody)}
     assert groups == {"conversation", "protocol", "explainability", "cost"}, "without gold nothing is made up"
+
+
+def test_what_nobody_answered_is_counted_and_is_neither_a_score_nor_a_confidence(snapshot: Snapshot) -> None:
+    """A silence stands in the profile as 0 with ambiguity 10 and confidence 0, which would pass for a healthy score."""
+    gold = gold_of(snapshot)
+    assert gold is not None
+    silent = {"unanswered": True, "score": 0, "ambiguity": 10, "confidence": 0.0}
+    first, *rest = snapshot.responses
+    skipped = _changed(snapshot, responses=(first.model_copy(update=silent), *rest))
+    dropped = _changed(snapshot, responses=tuple(rest))
+    assert item_pairs(skipped, gold) == item_pairs(dropped, gold) == item_pairs(snapshot, gold)[1:]
+    assert item_confidences(skipped, gold) == item_confidences(snapshot, gold)[1:]
+    was, found = _by_name(deterministic(snapshot)), _by_name(deterministic(skipped))
+    assert (was["unanswered"].value, found["unanswered"].value) == (0, 1)
+    assert found["unanswered"].metadata == {"items": ["L1-01"]}
+    assert found["coverage"].value == 1.0, "it was asked"
+    assert found["item_coverage"].value == pytest.approx(22 / 23, abs=1e-4)
+    assert (found["item_exact"].n, found["item_brier"].n) == (22, 22)
+    nothing = item_accuracy([], gold)[0]
+    assert (nothing.value, nothing.explanation) == (None, "no item with gold was answered")
+    row = item_rows(skipped)[0]
+    assert (row.score, row.ambiguity, row.confidence, row.engine) == (None, None, None, "nobody")
 
 
 # ---- calibration and cost ----

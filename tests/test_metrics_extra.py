@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmark.evaluate_modules import module, modules
+from benchmark.metrics import deterministic
 from benchmark.metrics.bertscore import EmbeddedScorer, LibraryScorer, scorer
+from benchmark.metrics.conversation import spoken
 from benchmark.personas import load_personas
 from benchmark.simulator import SimulatedPatient
+from benchmark.snapshot import Snapshot, SnapshotDesk
 from graph.transcripts import NOTHING_TO_ADD
 from instruments.level1 import level1
+from settings import Settings
+from storage.crypto import Vault
+from storage.database import Database
+from tests.benchmarked import hold, shelved
 
 pytestmark = [pytest.mark.metrics, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore")]
 
@@ -23,6 +31,14 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Before anything of Hugging Face is imported: no hub, and caches that go away with the test."""
     cache = str(tmp_path_factory.mktemp("hf"))
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HOME": cache}
+
+
+@pytest.fixture(scope="module")
+def snapshot(template: Callable[[], str], settings: Settings, vault: Vault) -> Snapshot:
+    held = hold(template(), settings, vault)
+    with Database(held.url, vault) as database, shelved(settings, database) as runtime:
+        desk = SnapshotDesk(database, runtime)
+        return desk.get(desk.freeze(held.session))
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -53,6 +69,34 @@ def test_the_library_is_used_where_it_is_installed_with_whatever_local_model() -
     assert named.model == f"{model_folder()} (bert-score)"
 
 
+def test_what_is_measured_on_a_snapshot_is_the_same_by_evaluate(snapshot: Snapshot, tmp_path: Path) -> None:
+    """Of one that keeps the rules and of one that breaks them, so that the figures are not all alike."""
+    import evaluate
+
+    said = "You should see a doctor. " * 3
+    lines = tuple(
+        line.model_copy(update={"text": said}) if line.kind in ("intro", "closing") else line for line in snapshot.lines
+    )
+    both = [snapshot, snapshot.model_copy(update={"lines": lines, "sections": snapshot.sections[:1]})]
+    asked = {
+        "readability": [line.text for line in both[1].lines if line.role == "interviewer"],
+        "coherence": [line.text for line in spoken(both[1])],
+        "protocol": [one.model_dump_json(by_alias=True) for one in both],
+        "explainability": [one.model_dump_json(by_alias=True) for one in both],
+    }
+    ours: list[dict[str, float | None]] = [
+        {metric.name.partition(".")[2]: metric.value for metric in deterministic(one)} for one in both
+    ]
+    assert [one["oversteps"] for one in ours] == [0, 2]
+    for name, predictions in asked.items():
+        found = evaluate.load(module(name), cache_dir=str(tmp_path)).compute(predictions=predictions)
+        found.pop("model", None)
+        per_snapshot = name in ("protocol", "explainability")
+        assert len(found) == {"readability": 3, "coherence": 2, "protocol": 8, "explainability": 9}[name]
+        for key, value in found.items():
+            assert value == ([one[key] for one in ours] if per_snapshot else ours[1][key]), (name, key)
+
+
 CASES: dict[str, tuple[list[Any], list[Any], dict[str, Any]]] = {
     "items": ([0, 1, 2, 4], [0, 1, 2, 3], {"exact": 0.75, "mae": 0.25}),
     "impressions": (["A", "A", "B"], ["A", "B", "B"], {"top1": 2 / 3, "macro_f1": 2 / 3}),
@@ -61,7 +105,11 @@ CASES: dict[str, tuple[list[Any], list[Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", modules())
+def test_every_module_is_tried() -> None:
+    assert {*CASES, "readability", "coherence", "protocol", "explainability"} == set(modules())
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_our_metrics_are_modules_of_evaluate(name: str, tmp_path: Path) -> None:
     import evaluate
 

@@ -162,6 +162,17 @@ def test_an_acknowledgement_needs_a_name_and_something_to_acknowledge(notices: N
         notices.acknowledge(session, "Dr. Other", "a note that must not vanish unseen")
 
 
+def test_what_is_raised_after_somebody_looked_stays_open(notices: Notices, session: str) -> None:
+    notices.add(session, "flag", 3)
+    (looked_at,) = notices.of_session(session)
+    assert not notices.add(session, "flag", 4), "one notice stands for both"
+    with pytest.raises(NotFoundError):
+        notices.acknowledge(session, "Dr. Example", NOTE, seen=looked_at.raised_at)
+    (raised_again,) = notices.unacknowledged()
+    assert raised_again.raised_at > looked_at.raised_at
+    assert notices.acknowledge(session, "Dr. Example", NOTE, seen=raised_again.raised_at) == 1
+
+
 def test_deleting_a_session_deletes_its_notices(notices: Notices, session: str, database: Database) -> None:
     notices.add(session, "stop")
     database.run("DELETE FROM sessions WHERE id = %s", session)
@@ -486,7 +497,7 @@ def test_settings_do_not_print_their_secrets() -> None:
 
 
 def _notice() -> Notice:
-    return Notice(1, "session", "stop", 1, now(), None, None, 1, None, None, None, None)
+    return Notice(1, "session", "stop", 1, now(), None, None, 1, None, None, None, None, now())
 
 
 def _server_context(folder: Path) -> tuple[ssl.SSLContext, Path]:

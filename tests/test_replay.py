@@ -23,6 +23,8 @@ from storage.notices import Notices
 from tests.answers import answer_all, answer_until
 from tests.tables import rows_naming, rows_of
 from tests.wrapped import spied_runtime
+from ui.workspace.compared import compared as in_words
+from ui.workspace.replay import timeline
 
 VAGUE = "My brother visited from Leeds."
 DANGER = "I am going to kill myself tonight."
@@ -64,6 +66,22 @@ def test_the_history_lists_every_step_with_its_node_item_score_and_time(
     assert found[4].score is not None
     assert [c.at for c in found] == sorted(c.at for c in found)
     assert {c.status for c in found} == {SessionStatus.ACTIVE}
+
+
+def test_an_item_that_was_skipped_is_not_determined_wherever_one_looks_back(
+    runtime: InterviewRuntime, replay: Replay
+) -> None:
+    view = answer_until(runtime, runtime.start(), 3)
+    for turn in (3, 4):
+        view = runtime.submit(view.session_id, "skip", expected_turn=turn)
+    scored = [c for c in replay.checkpoints(view.session_id) if c.score is not None]
+    assert [c.shown_score for c in scored] == ["2", "2", *["not determined (best fit 0)"] * 2]
+    assert timeline(scored, set()).count("<b>not determined (best fit 0)</b>") == 2
+    assert [one["undetermined"] for one in (c.to_json_dict() for c in scored)] == [False, False, True, True]
+    made = replay.fork(view.session_id, _waiting_at(replay, view.session_id, 3), "Not at all.")
+    (change,) = made.comparison.domains.values()
+    assert (str(change.before), str(change.after)) == ("not determined (best fit 0)", "0")
+    assert "<td>not determined (best fit 0)</td>" in in_words(made.comparison)
 
 
 def test_the_state_at_a_checkpoint_is_what_was_shown_then(runtime: InterviewRuntime, replay: Replay) -> None:
@@ -145,7 +163,8 @@ def test_a_fork_differs_by_the_changed_answer_and_leaves_its_parent_alone(
     assert list(compared.scores) == ["L1-14"]
     change = compared.scores["L1-14"]
     assert (change.before and change.before.score, change.after and change.after.score) == (2, 4)
-    assert {name: (c.before, c.after) for name, c in compared.domains.items()} == {"Sleep Problems": (2, 4)}
+    domains = {name: (str(c.before), str(c.after)) for name, c in compared.domains.items()}
+    assert domains == {"Sleep Problems": ("2", "4")}
     assert (compared.status, compared.flags_gained, compared.flags_lost) == (None, (), ())
     assert replay.compare(made.session_id) == compared
 

@@ -20,7 +20,7 @@ from benchmark.batch import hold_interviews
 from errors import InputError, ServiceError
 from graph.conversation import MOST_REPLIES_AN_ITEM, converse, ending
 from graph.runtime import InterviewRuntime
-from graph.transcripts import NOTHING_TO_ADD, AnswerScript
+from graph.transcripts import NOTHING_TO_ADD, AnswerScript, load_answers
 from instruments.disorders import disorders
 from settings import Settings
 from storage.audit import Audit
@@ -247,3 +247,30 @@ def test_answers_that_never_get_any_further_are_an_error(runtime: InterviewRunti
     stuck = ending(lambda _: "Can we stop for today, please?")
     with pytest.raises(InputError, match=f"item 1 is still open after {MOST_REPLIES_AN_ITEM} replies"):
         converse(runtime, view, stuck)
+
+
+# ---- a file of answers for one interview ----
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ({"1": ["no"], "99": ["x"]}, "99 is not an item from 1 to 23"),
+        ({"0": ["no"]}, "0 is not an item from 1 to 23"),
+        ({"1": ["no"], "3": ["no"]}, "none for item 2"),
+        ({**CLEAR, "7": []}, "none for item 7"),
+    ],
+)
+def test_a_file_with_other_items_than_the_forms_is_refused_before_a_session_begins(
+    tmp_path: Path, answers: dict[str, list[str]], told: str
+) -> None:
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps(answers), "utf-8")
+    with pytest.raises(InputError, match=told):
+        load_answers(file)
+
+
+def test_a_file_may_end_where_the_interview_is_stopped_for_safety(tmp_path: Path) -> None:
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps({"1": ["no"], "2": [DANGER]}), "utf-8")
+    assert sorted(load_answers(file).answers) == [1, 2]

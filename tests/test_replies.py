@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.replies import Reply, read_reply
+from agents.replies import Reply, in_distress, read_reply
+from agents.replies import reader as replies_reader
 from benchmark.personas import ITEMS, load_personas
 from benchmark.simulator import SimulatedPatient
 from instruments.profile import SessionStatus
@@ -77,9 +78,22 @@ def test_nothing_but_a_wish_to_stop_pauses(half: str, most: int) -> None:
     assert sum(row.kind != "pause" and row.read().kind == "pause" for row in labelled(half)) <= most
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm not going to kill myself tonight, don't worry.",
+        "I won't kill myself tonight",
+        "I'm not going to do anything tonight, don't worry",
+        "I don't want to stop, go on",
+    ],
+)
+def test_who_speaks_of_their_life_or_wants_to_go_on_is_not_given_a_break(text: str) -> None:
+    assert {read_reply(text, item=item).kind for item in ITEMS} == {"answer"}
+
+
 def test_hardly_a_labelled_answer_of_the_scorers_tuning_half_is_taken_for_something_else() -> None:
     rows = [json.loads(line) for line in (DATA / "score_tune.jsonl").read_text("utf-8").splitlines()]
-    clear = [row for row in rows if row["clarity"] == "clear"]
+    clear = [row for row in rows if row["clarity"] == "clear"][::3]
     misread = [row for row in clear if read_reply(row["answer"], item=row["item"]).kind != "answer"]
     assert len(clear) >= 1000
     assert len(misread) <= len(clear) // 750
@@ -103,7 +117,21 @@ def test_simulated_patients_are_heard_when_they_answer() -> None:
         ("No, I'd rather not say.", 11, "refusal"),
         ("Yes, but I'd rather not talk about it.", 11, "answer"),
         ("I can't go on any more.", 2, "answer"),
-        ("I can't do this anymore.", 2, "answer"),
+        ("I can't do this anymore.", 2, "pause"),
+        ("I can't stand it when people shout.", 3, "answer"),
+        ("I've been crying every day.", 2, "answer"),
+        ("Too much, really.", 21, "answer"),
+        ("I'm done.", 5, "pause"),
+        ("I'm done with smoking.", 22, "answer"),
+        ("I hate this", 5, "complaint"),
+        ("I hate this feeling, it comes every day.", 6, "answer"),
+        ("That's a stupid question.", 5, "complaint"),
+        ("That's a stupid question. No.", 5, "answer"),
+        ("I am not comfortable", 5, "refusal"),
+        ("I am comfortable.", 20, "answer"),
+        ("n/a", 5, "refusal"),
+        ("Sorry, I was on the phone. What was the question?", 5, "question"),
+        ("I was on the phone every day.", 17, "answer"),
         ("I want it to stop.", 16, "answer"),
         ("I want to stop.", 22, "answer"),
         ("I want to stop.", 6, "pause"),
@@ -124,6 +152,72 @@ def test_small_differences_matter(text: str, item: int, kind: str) -> None:
     assert read_reply(text, item=item).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "about", "own"),
+    [
+        ("Can I change my answer to the sleep one? It should be every night.", 17, 14, ""),
+        ("Can I change my answer to the sleep one? It should be every night.", 9, 4, ""),
+        ("No panic. Oh and about the nervous question, that was every day actually.", 7, 6, "No panic"),
+        ("About the nervous question, that was every day actually. And panic, no.", 7, 6, "And panic, no"),
+        ("Twice. And going back to the last one, make that daily.", 7, 6, "Twice"),
+        ("Twice, and going back to the last one, make that daily.", 7, 6, "Twice"),
+        ("No, going back to the last one, make that daily.", 7, 6, ""),
+        ("previous question: most days", 7, 6, ""),
+        ("To be honest I lied earlier about interest, it's every day", 7, 1, ""),
+        ("About the mood one: every day.", 5, 2, ""),
+        ("You asked about starting projects two questions ago and I've just remembered the shed.", 7, 5, ""),
+        ("My first answer should have been a lot, not a little", 3, 1, ""),
+        ("Scratch my smoking answer. I had a cigar at the wedding.", 23, 22, ""),
+        ("Can I correct my last answer?", 9, 8, ""),
+    ],
+)
+def test_who_goes_back_means_an_item_and_may_have_answered_this_one(text: str, item: int, about: int, own: str) -> None:
+    found = read_reply(text, item=item)
+    assert (found.kind, found.about, found.own, found.answers) == ("earlier", about, own, bool(own))
+    assert found.own in text
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("About the panic question: twice.", 7),
+        ("About the mood one: every day.", 2),
+        ("Panic: no. Nervous: no.", 7),
+        ("The last one was on Tuesday, maybe three in all.", 7),
+        ("As I said earlier, every day.", 7),
+    ],
+)
+def test_who_names_the_open_item_answers_it(text: str, item: int) -> None:
+    assert read_reply(text, item=item).kind == "answer"
+
+
+@pytest.mark.parametrize("text", ["ja, jeden Tag", "Evet, her gün", "hver dag", "nein", "No entiendo"])
+def test_a_short_reply_in_another_language_is_neither_a_refusal_nor_an_answer(text: str) -> None:
+    assert read_reply(text, item=3) == Reply("unreadable")
+
+
+def test_the_reader_makes_no_refusal_of_words_that_are_not_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = {kind: float(kind == "refusal") for kind in replies_reader.KINDS}
+    monkeypatch.setattr(replies_reader, "likely", lambda *_, **__: sure)
+    assert read_reply("prkz vlomt", item=3).kind == "answer"
+    assert read_reply("let me keep quiet on it", item=3).kind == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("text", "distressed"),
+    [
+        ("I'm crying right now, this is too much", True),
+        ("I can't do this anymore", True),
+        ("I'm in tears.", True),
+        ("Can we stop?", False),
+        ("I cried on two days.", False),
+    ],
+)
+def test_distress_is_told_from_a_wish_to_stop(text: str, distressed: bool) -> None:
+    assert read_reply(text, item=6).distressed == distressed
+    assert in_distress(text) == distressed
+
+
 def test_after_a_pause_a_bare_yes_only_says_that_the_patient_is_back() -> None:
     assert read_reply("Yes.", item=11).kind == "answer"
     assert read_reply("Yes.", item=11, paused=True).kind == "ready"
@@ -135,6 +229,8 @@ def test_after_a_pause_a_bare_yes_only_says_that_the_patient_is_back() -> None:
     [
         ("Who is going to read this?", "readers"),
         ("How many more questions are there?", "length"),
+        ("Sorry, I was miles away. Is this going to take long?", "length"),
+        ("That's a lot of questions, isn't it?", "length"),
         ("Why do you ask?", "reason"),
         ("Are you a real person?", "interviewer"),
         ("What does that mean?", "meaning"),

@@ -416,7 +416,7 @@ def test_a_session_deleted_while_a_model_is_asked_is_an_expected_failure(
         gate.script(reply)
         with pytest.raises(InputError, match="nothing was kept"):
             runtime.reports.newest(session)
-    assert rows_naming(database, session).keys() == {"audit"}
+    assert rows_naming(database, session).keys() == {"audit", "audit_ends"}
 
 
 def test_an_unfinished_interview_has_no_report_yet(runtime: InterviewRuntime) -> None:
@@ -433,7 +433,7 @@ def test_a_deletion_takes_every_revision_with_it(runtime: InterviewRuntime, data
     runtime.reports.newest(session, "screening")
     assert rows_naming(database, session)["reports"] == 2
     runtime.delete(session)
-    assert rows_naming(database, session).keys() == {"audit"}
+    assert rows_naming(database, session).keys() == {"audit", "audit_ends"}
     assert database.one("SELECT count(*) FROM reports") == {"count": 0}
 
 

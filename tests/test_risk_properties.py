@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+import sys
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.risk import Level, RiskVerdict, check_risk
+from agents.risk import Level, RiskVerdict, check_risk, reader
+from agents.risk.reader import CONCERNS, Opinion
 from agents.risk.verdict import RANK
 
 TUNING = Path(__file__).parent / "data" / "risk_tune.jsonl"
@@ -162,8 +165,45 @@ def test_null_bytes_direction_marks_and_markup_hide_nothing(wrapped: str) -> Non
 def test_the_whole_of_a_long_turn_is_read(turn: str) -> None:
     filler = "We went for a walk and then had tea. " * 280
     alone = check_risk("It was fine. " + turn)
-    assert RANK[check_risk(filler + turn).level] >= min(RANK[alone.level], RANK["flag"])
+    assert RANK[check_risk(filler + turn).level] >= RANK[alone.level]
     assert check_risk(filler + "I'm going to kill myself tonight.").level == "stop"
+
+
+@pytest.mark.parametrize(
+    ("clause", "level"),
+    [
+        ("I sleep badly because of the noise", "none"),
+        ("I want to die", "flag"),
+        ("I'm going to kill him tonight", "stop"),
+    ],
+)
+@pytest.mark.parametrize("end", [", ", ". "])
+def test_a_thousand_clauses_say_what_one_says(clause: str, level: str, end: str) -> None:
+    assert check_risk(f"{clause}{end}" * 1_000, 2).level == check_risk(clause, 2).level == level
+
+
+@pytest.mark.parametrize("clause", ["I sleep badly because of the noise, ", "I want to die and I have the pills, "])
+def test_work_grows_with_the_length_and_no_faster(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in calls, not in seconds; the reader is shown three stretches a sentence, however many there are."""
+    monkeypatch.setattr(reader, "opinion", lambda *_: Opinion(-9.0, -9.0, dict.fromkeys(CONCERNS, -9.0)))
+    once, fourfold = (_calls(partial(check_risk, clause * count, 2)) for count in (250, 1_000))
+    assert fourfold < 4.4 * once
+
+
+def _calls(act: Callable[[], object]) -> int:
+    counted = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    act()  # what is made at first use is made
+    sys.setprofile(count)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return counted
 
 
 def test_spans_quote_the_patients_own_words() -> None:

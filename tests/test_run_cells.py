@@ -11,18 +11,23 @@ from typing import Any
 import pytest
 
 from agents.models import cost_usd
-from benchmark.judge import JUDGE_MODEL
+from benchmark.judge import JUDGE_MODEL, judge_of
+from benchmark.making import benchmark_digest
+from benchmark.metrics import VERSION
 from benchmark.runs.cells import MOST_TRIES, CellRunner
 from benchmark.runs.desk import RunDesk
 from benchmark.runs.figures import OTHER, CellFigures
+from benchmark.runs.measuring import NO_BOOK
 from benchmark.runs.spec import RunSpec, parse_spec
+from benchmark.runs.tables import markdown
 from errors import SettingsError
+from graph.provenance import source_digest
 from settings import Settings
 from storage.database import Database
 from storage.deletion import delete_session
 from storage.runs import Cell, Runs
 from tests.gateway import Gateway, json_reply, server_error
-from tests.models import BROKEN, CARELESS, GOOD, answering
+from tests.models import BROKEN, CARELESS, GOOD, answering, diagnosed
 
 CANARY = "the violet heron"
 
@@ -40,6 +45,7 @@ class Bench:
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self.ended: list[str] = []
+        self.settings = settings
         self.runs = Runs(database)
         self.database = database
         self.desk = RunDesk(
@@ -96,16 +102,32 @@ def test_models_are_measured_and_one_that_gives_nothing_has_failed(bench: Bench,
     assert good.judge is not None
     paid = good.judge.spent
     assert paid is not None
-    assert (paid.calls, paid.prompt_tokens > 1000, paid.completion_tokens > 0) == (1, True, True)
+    assert (paid.calls, (paid.prompt_tokens or 0) > 1000, (paid.completion_tokens or 0) > 0) == (1, True, True)
     assert paid.cost_usd == pytest.approx(cost_usd(JUDGE_MODEL, paid.prompt_tokens, paid.completion_tokens))
     assert good.judge.scores == dict.fromkeys(("coverage", "relevance", "flow", "justification", "empathy"), 4)
-    assert (cells[BROKEN].status, cells[BROKEN].figures) == ("failed", None)
+    broken = figures(cells[BROKEN])
+    assert (cells[BROKEN].status, broken.outcome, broken.items, broken.metrics) == ("failed", "failed", (), {})
+    assert broken.spent.calls == sum(r.body["model"] == BROKEN for r in gate.requests) > 0, "it cost something"
     assert cells[BROKEN].error == "the model gave nothing usable as diagnostician, interviewer, scorer (gateway)"
+    made = good.provenance
+    assert made is not None
+    assert (made.metrics, made.source, made.judge) == (VERSION, source_digest(), judge_of(bench.settings).version)
+    assert made.prompts.startswith("interviewer@")
     assert bench.ended == [run_id], "whoever ended the last cell said so, once"
     assert bench.sessions() == 0, "nothing is kept that was not asked for"
     found = bench.desk.aggregate(run_id)
     assert [group.outcomes.failed for group in found.groups] == [0, 0, 1]
-    assert (found.groups[0].total_cost_usd, found.groups[2].judge_cost_usd) == (None, None), "unknown, and none judged"
+    assert found.provenance["metrics"] == {VERSION: 3}, "also of the one that failed"
+    assert (found.provenance["judge"], found.is_of_one_making) == ({made.judge: 2}, True)
+    assert found.provenance["benchmark"] == {benchmark_digest(): 3}
+    assert (found.provenance["library"], found.provenance["embedding"]) == ({NO_BOOK: 3}, {"rules": 3})
+    assert found.provenance["temperature"][f"{GOOD}: 0"] == 1
+    assert {pair.difference.value for pair in found.pairs if pair.metric == "judge.empathy"} == {0.0}
+    assert found.groups[0].total_cost_usd is None, "unknown"
+    assert (found.groups[0].wasted, found.groups[2].wasted) == (None, broken.spent)
+    assert not any(found.groups[2].estimates.values()), "nothing of it counts"
+    assert found.groups[2].judge_cost_usd is None, "nobody pays for a verdict on what failed"
+    assert sum(r.body["model"] == JUDGE_MODEL for r in gate.requests) == 2
     assert found.groups[0].judge_cost_usd == pytest.approx(paid.cost_usd, abs=1e-4), "told apart from the model's"
 
 
@@ -114,6 +136,8 @@ def test_a_stop_is_an_outcome_and_a_kept_session_can_be_looked_at(bench: Bench) 
     (stopped,) = cells.values()
     made = figures(stopped)
     assert (made.outcome, made.stop_right, made.snapshot, made.items, made.metrics) == ("stopped", True, None, (), {})
+    assert made.provenance is not None
+    assert (made.provenance.metrics, made.provenance.code) == (VERSION, None)
     assert bench.database.all("SELECT * FROM snapshots") == []
     assert stopped.session_id is not None
     assert bench.sessions() == 1
@@ -148,6 +172,49 @@ def test_prepared_answers_leave_figures_and_no_words(bench: Bench, gate: Gateway
     assert (made.roles["scorer"].asked, made.roles["scorer"].by_rules) == (23, 1)
     kept = json.dumps(bench.database.all("SELECT * FROM cells") + bench.database.all("SELECT * FROM runs"), default=str)
     assert CANARY not in kept
+
+
+def test_what_a_model_makes_up_is_in_the_tables_though_no_report_has_it(bench: Bench, gate: Gateway) -> None:
+    plain = answering()
+
+    def inventing(body: dict[str, Any]) -> Any:
+        made = plain(body)
+        if body["model"] != CARELESS or body["response_format"]["json_schema"]["name"] != "Diagnosis":
+            return made
+        reply = diagnosed(str(body["messages"][-1]["content"]), True)
+        (impression,) = reply["diagnoses"]
+        invented = {**impression, "quotes": [*impression["quotes"], CANARY], "citations": ["[No Such Book, p. 1]"]}
+        return json_reply({**reply, "diagnoses": [invented], "ragUsed": True})
+
+    gate.default = inventing
+    run_id, cells = bench.held(spec(personas=["grey-mornings"], models=[GOOD, CARELESS]))
+    good, careless = figures(cells[GOOD]).metrics, figures(cells[CARELESS]).metrics
+    assert (good["explainability.verbatim_quotes"], good["explainability.real_citations"]) == (1.0, None)
+    assert 0 < (careless["explainability.verbatim_quotes"] or 0) < 1
+    assert (careless["explainability.real_citations"], careless["explainability.rag_usage"]) == (0.0, 0.0)
+    row = next(line for line in markdown(bench.desk.aggregate(run_id)).splitlines() if "Citations that were" in line)
+    assert row == "| Citations that were retrieved (share) | – | – | 0.000 | 1 / 1 |"
+
+
+def test_an_item_that_a_patient_skips_is_counted_and_scored_as_nothing(bench: Bench, tmp_path: Path) -> None:
+    """Gold says 0 and 3 of the two that are skipped: as zeros one would be right and the other three points off."""
+    file = tmp_path / "answers.jsonl"
+    skip = ["I'd rather not answer that.", "I'd rather not say, please go on."]
+    answers = {str(n): ["Several days.", "4 days"] for n in range(1, 24)} | {"2": skip, "3": skip}
+    scores = {str(n): 2 for n in range(1, 24)} | {"2": 0, "3": 3}
+    file.write_text(json.dumps({"id": "p", "answers": answers, "scores": scores, "impression": None}))
+    run_id, cells = bench.held(spec(answers=file))
+    made = figures(cells["p"])
+    assert [item.item for item in made.items if item.unanswered] == [2, 3]
+    assert made.metrics["protocol.unanswered"] == 2
+    assert made.metrics["accuracy.item_coverage"] == pytest.approx(21 / 23, abs=1e-4)
+    (group,) = bench.desk.aggregate(run_id).groups
+    for name, value in (("item_exact", 1), ("item_mae", 0), ("unanswered", 2), ("coverage", 1)):
+        found = group.estimates[name]
+        assert found is not None, name
+        assert found.value == pytest.approx(value, abs=1e-4), name
+    assert sum(one.count for one in group.reliability["items"]) == 21
+    assert "| Items without an answer (count per interview) | 2.00 | 1 / 1 |" in markdown(bench.desk.aggregate(run_id))
 
 
 def test_a_cell_that_ends_its_workers_is_given_up_and_one_that_is_taken_back_is_left(bench: Bench) -> None:

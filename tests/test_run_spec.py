@@ -120,6 +120,12 @@ def test_prepared_answers_come_with_what_should_come_out(tmp_path: Path) -> None
         ("{", "line 1: JSON: not JSON"),
         (line("a", scores={"1": 9}), "line 1: scores"),
         (line("a", impression="The Vapours"), "'The Vapours' is none of the disorders"),
+        (
+            line("a", impresion="Panic Disorder"),
+            "line 1: impresion: there is no such entry; there are id, answers, scores",
+        ),
+        (line("a", also=["Panic Disorder"]), "line 1: the whole: `also` names what there is besides an `impression`"),
+        (line("a", impression=None, also=["Panic Disorder"]), "line 1: the whole: `also` names"),
         (line("a") + "\n" + line("a"), "line 2 has the id of line 1 again"),
         (line(1) + "\n" + line("1"), "cannot be told apart"),
         ("", "has no lines"),

@@ -16,6 +16,7 @@ from benchmark.runs.statistics import (
     Difference,
     Estimate,
     clustered,
+    f1_of,
     macro_f1,
     mean,
     paired,
@@ -62,14 +63,34 @@ def test_repeats_of_a_patient_do_not_make_an_interval_narrower() -> None:
     assert np.ptp(ends(naive)) < 0.7 * np.ptp(ends(thrice))
 
 
+@pytest.mark.parametrize(("hits", "of"), [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (38, 40)])
+def test_wilsons_interval_is_scipys_where_hits_are_whole(hits: int, of: int) -> None:
+    found, theirs = wilson(hits, of), stats.binomtest(hits, of).proportion_ci(0.95, method="wilson")
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+
+
+def test_wilsons_interval_is_of_patients_so_identical_repeats_do_not_narrow_it() -> None:
+    answers = {"a": [True], "b": [True], "c": [False], "d": [True]}
+    once, often = (proportion({patient: some * n for patient, some in answers.items()}, SEED) for n in (1, 25))
+    assert once is not None
+    assert often is not None
+    assert (once.cells, often.cells, once.value, often.value) == (4, 100, 0.75, 0.75)
+    assert once.wilson == often.wilson == wilson(3, 4)
+    assert once.interval == often.interval
+    agreed = proportion({patient: [True] * 25 for patient in answers}, SEED)
+    assert agreed is not None
+    assert ends(agreed) == (1.0, 1.0)
+    assert agreed.wilson == wilson(4, 4), "25 repeats of four patients prove no more than four patients do"
+
+
 def test_a_share_carries_wilsons_interval_beside_the_clustered_one() -> None:
     found = proportion({"a": [True, True], "b": [True, False], "c": [False, False]}, SEED)
     assert found is not None
-    theirs = stats.binomtest(3, 6).proportion_ci(0.95, method="wilson")
     assert found.value == 0.5
-    assert found.wilson == wilson(3, 6)
+    assert found.wilson == wilson(1.5, 3)
     assert found.wilson is not None
-    assert (found.wilson.low, found.wilson.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+    assert found.wilson.low + found.wilson.high == pytest.approx(1)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == (0.0, 1.0)
 
@@ -115,6 +136,16 @@ def test_macro_f1_of_sums_is_that_of_its_pairs(pairs: list[tuple[str, str]]) -> 
         sums[4 + "abcd".index(gold)] += 1
         sums[8 + "abcd".index(found)] += 1
     assert float(macro_f1(sums)) == pytest.approx(macro_f1_of_pairs(pairs))
+
+
+def test_a_class_that_no_drawn_patient_has_is_left_out_and_is_no_zero() -> None:
+    """Of two who have it and one who is wrongly said to: drawn alone, the latter says nothing about finding it."""
+    hits_gold_given = {"a": [1.0, 1.0, 1.0], "b": [1.0, 1.0, 1.0], "c": [0.0, 0.0, 1.0]}
+    found = clustered(hits_gold_given, f1_of(0, 1), SEED, cells=3)
+    assert found is not None
+    assert found.value == pytest.approx(0.8)
+    assert ends(found) == (0.5, 1.0), "one hit beside two false alarms at worst; three false alarms have no F1"
+    assert clustered({"c": [0.0, 0.0, 1.0]}, f1_of(0, 1), SEED, cells=1) is None
 
 
 def test_the_same_cells_give_the_same_interval_in_whatever_order_they_come() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
+from benchmark.runs.aggregate import Aggregate, aggregated
+from benchmark.runs.spec import RunSpec, parse_spec
 from errors import NotFoundError
 from storage.database import Database
-from storage.runs import CellKey, Claim, Runs
+from storage.runs import Cell, CellKey, Claim, Runs
+from workers.runs import enter_tables
 
 KEYS = [CellKey(patient, model, "diagnostic", repeat) for patient in "abc" for model in "xy" for repeat in (1, 2)]
 FIGURES = {"outcome": "completed"}
@@ -43,6 +46,14 @@ def test_a_run_has_each_cell_once_in_the_order_of_its_keys(runs: Runs, run_id: s
     with pytest.raises(Exception, match="cells_run_id_patient_model_mode_repeat_key"):
         runs.create("twice", {}, {"a": None}, [KEYS[0], KEYS[0]])
     assert [run.id for run in runs.newest()] == [run_id], "a run that could not be written whole is not there"
+
+
+def test_a_run_is_its_starters(runs: Runs, run_id: str) -> None:
+    mine = runs.create("mine", {}, {}, [], owner="me")
+    runs.create("yours", {}, {}, [], owner="you")
+    assert [run.id for run in runs.newest(owner="me")] == [mine]
+    assert len(runs.newest()) == 3
+    assert (runs.get(mine).owner, runs.get(run_id).owner) == ("me", None)
 
 
 def test_a_cell_is_one_persons_until_the_lease_is_over(runs: Runs, run_id: str) -> None:
@@ -99,10 +110,66 @@ def test_the_tables_of_a_run_are_made_by_one_and_once(runs: Runs, run_id: str, d
         assert run is not None
         with Runs(database).aggregating(run_id) as another:
             assert another is None
-        runs.enter_aggregate(run_id, {"groups": []})
+        assert runs.enter_aggregate(run, {"groups": []})
     with runs.aggregating(run_id) as again:
         assert again is None
     assert (runs.get(run_id).status, runs.get(run_id).aggregate) == ("done", {"groups": []})
+
+
+def test_tables_of_cells_as_they_were_before_a_run_was_taken_up_again_are_not_its_last(runs: Runs, run_id: str) -> None:
+    first, *others = claims(runs, run_id)
+    runs.finish(first, None, error="the model gave nothing")
+    for claim in others:
+        runs.finish(claim, FIGURES)
+    with runs.aggregating(run_id) as run:
+        assert run is not None
+        assert runs.resume(run_id) == 1, "while the tables are made"
+        assert not runs.enter_aggregate(run, {"groups": ["old"]}), "a cell is open"
+        (again,) = [found for cell in runs.to_send(1) if (found := runs.claim(cell, LONG))]
+        assert runs.finish(again, FIGURES) == "last"
+        with runs.aggregating(run_id) as another:
+            assert another is None, "whoever ended the last cell leaves it to who is at work"
+        assert not runs.enter_aggregate(run, {"groups": ["old"]}), "the cells are others now"
+        renewed = runs.to_aggregate(run_id)
+        assert renewed is not None
+        assert runs.enter_aggregate(renewed, {"groups": ["new"]})
+    assert (runs.get(run_id).status, runs.get(run_id).aggregate) == ("done", {"groups": ["new"]})
+
+
+def test_the_worker_makes_stale_tables_again(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = parse_spec({"name": "x", "personas": ["what-if"]})
+    run_id = runs.create("x", spec.to_json_dict(), {"what-if": None}, spec.cells(["what-if"]))
+    (claim,) = claims(runs, run_id)
+    runs.finish(claim, None, error="the model gave nothing")
+    made: list[int] = []
+
+    def taken_up_meanwhile(spec: RunSpec, cells: Iterable[Cell]) -> Aggregate:
+        found = aggregated(spec, list(cells))
+        made.append(found.groups[0].outcomes.failed)
+        if len(made) == 1:
+            runs.resume(run_id)
+            (again,) = claims(runs, run_id)
+            assert runs.finish(again, {"outcome": "stopped", "spent": {"seconds": 1.0}}) == "last"
+        return found
+
+    monkeypatch.setattr("workers.runs.aggregated", taken_up_meanwhile)
+    with runs.aggregating(run_id) as run:
+        assert enter_tables(runs, run)
+    assert made == [1, 0]
+    kept = runs.get(run_id).aggregate
+    assert kept is not None
+    assert kept["groups"][0]["outcomes"]["stopped"] == 1
+    assert not enter_tables(runs, runs.to_aggregate(run_id)), "once"
+
+
+def test_what_is_given_back_is_no_try(runs: Runs, run_id: str) -> None:
+    """A database that is away for an hour ends no worker, so no cell is given up for it."""
+    cell_id = first_cell(runs, run_id)
+    for _ in range(3):
+        claim = runs.claim(cell_id, LONG)
+        assert claim is not None
+        assert claim.tries == 1
+        runs.give_back(claim)
 
 
 def test_messages_go_out_in_pieces_and_again_when_they_are_lost(runs: Runs, run_id: str) -> None:

@@ -57,11 +57,49 @@ def test_a_far_correction_that_is_not_sure_reads_as_unclear(monkeypatch: pytest.
     assert found.ambiguity >= 5
 
 
+def test_a_far_correction_of_a_sure_count_of_ones_own_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinks(monkeypatch, 0)
+    assert score("I was nervous on ten of the days, and the bus was late.").ambiguity >= 5
+    assert score("My sister was nervous on ten of the days, and the bus was late.").ambiguity <= 4
+
+
+@pytest.mark.parametrize("text", ["I was nervous every day but I slept fine.", "Worried every day. No panic though."])
+def test_another_symptom_that_was_not_there_is_not_its_business(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    thinks(monkeypatch, 0)
+    assert score(text).score == 4
+
+
+def test_a_healthy_habit_is_not_made_a_clear_symptom(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinks(monkeypatch, 4)
+    assert score("I'm grateful every day.", 11).ambiguity >= 5
+
+
+@pytest.mark.parametrize("text", ["lkjh", "blah blah blah", "As I said."])
+def test_what_says_nothing_is_not_shown_to_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    thinks(monkeypatch, 2, vague=0.9)
+    found = score(text)
+    assert (found.score, found.ambiguity >= 8, found.evidence_quotes) == (0, True, ())
+
+
+def test_an_answer_longer_than_it_reads_is_left_to_the_rules() -> None:
+    about_something_else = "We went to the shops and came back and had tea with biscuits. " * 40
+    found = score("I was nervous every day. " + about_something_else)
+    assert (found.score, found.ambiguity) == (4, 2)
+    found = score("word " * 5000)
+    assert (found.score, found.ambiguity >= 8) == (0, True)
+
+
 def test_what_it_finds_vague_is_vague(monkeypatch: pytest.MonkeyPatch) -> None:
     thinks(monkeypatch, 2, vague=0.9)
     found = score(COUNTED)
     assert (found.score, found.ambiguity >= 5) == (2, True)
     assert found.evidence_quotes
+
+
+def test_a_denial_that_it_finds_vague_stays_a_denial_to_ask_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinks(monkeypatch, 2, vague=0.9)
+    found = score("I'm not nervous, I leave that to my brother.")
+    assert (found.score, found.ambiguity >= 5) == (0, True)
 
 
 def test_nothing_to_go_on_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:

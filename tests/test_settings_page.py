@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from pydantic import SecretStr
 
+from benchmark.judge import JUDGE_MODEL
 from settings import Settings
 from tests.browser import chromium
 from tests.gateway import Gateway, gateway, text_reply, unauthorised
@@ -96,3 +98,11 @@ def test_a_gateway_that_has_gone_is_found_by_the_check_and_by_the_test(page: Pag
 
 def test_nothing_leaves_an_installation_as_it_comes() -> None:
     assert what_leaves(Settings(_env_file=None)) == []
+
+
+def test_with_a_key_the_judge_and_named_models_are_told_of_even_where_the_rules_do_everything_else() -> None:
+    keyed = Settings(_env_file=None, gateway_api_key=SecretStr("k"), model_embedding="rules")
+    judge, named = what_leaves(keyed)
+    assert JUDGE_MODEL in judge
+    assert "conversation and report" in judge
+    assert "comparison or a batch run" in named

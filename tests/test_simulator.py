@@ -242,11 +242,11 @@ class TestAnswers:
     def test_the_chosen_days_mean_the_gold_score(self) -> None:
         for someone in PERSONAS.values():
             for seed in SEEDS:
-                plans = (SimulatedPatient(someone, seed)._plan(item) for item in ITEMS)
+                plans = (SimulatedPatient(someone, seed).plan(item) for item in ITEMS)
                 assert [score_of(plan.days) for plan in plans] == list(someone.scores.values())
 
     def test_patients_are_clear_vague_rambling_and_off_topic_about_yes_and_no(self) -> None:
-        plans = [SimulatedPatient(p, seed)._plan(item) for p in ORDINARY for seed in SEEDS for item in ITEMS]
+        plans = [SimulatedPatient(p, seed).plan(item) for p in ORDINARY for seed in SEEDS for item in ITEMS]
         assert {(plan.mode, plan.polarity) for plan in plans} == set(
             itertools.product(("clear", "vague", "rambling", "off_topic"), ("present", "absent"))
         )
@@ -257,7 +257,7 @@ class TestAnswers:
         for someone in (p for p in ORDINARY if not phrases().styles[p.style].rewrites):
             for seed, item in itertools.product(SEEDS, ITEMS):
                 patient = SimulatedPatient(someone, seed)
-                plan = patient._plan(item)
+                plan = patient.plan(item)
                 if plan.mode in ("vague", "off_topic"):
                     unclear = patient.answer(item, is_follow_up=False, question="?")
                     assert not OFTEN.search(unclear.replace("how often", "").replace("How often", "")), unclear
@@ -268,7 +268,7 @@ class TestAnswers:
         for someone in (p for p in ORDINARY if not phrases().styles[p.style].rewrites):
             for seed, item in itertools.product(SEEDS, set(ITEMS) - {*someone.answers}):
                 patient = SimulatedPatient(someone, seed)
-                plan = patient._plan(item)
+                plan = patient.plan(item)
                 if plan.score and plan.mode in ("clear", "rambling"):
                     text = patient.answer(item, is_follow_up=False, question="?")
                     assert states(text, plan.days, plan.unit), text
@@ -295,7 +295,7 @@ class TestDanger:
 
     def test_nobody_else_is_vague_about_item_11(self) -> None:
         for someone in ORDINARY:
-            assert all(SimulatedPatient(someone, seed)._plan(11).mode == "clear" for seed in range(30))
+            assert all(SimulatedPatient(someone, seed).plan(11).mode == "clear" for seed in range(30))
 
     def test_passive_ideation_is_told_at_item_11_without_intent(self) -> None:
         for someone in PASSIVE:

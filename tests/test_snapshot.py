@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 
+from benchmark.metrics import VERSION
 from benchmark.snapshot import SnapshotDesk
-from errors import InputError
+from errors import InputError, SealError
 from graph.reporting import Report
 from graph.runtime import InterviewRuntime
 from instruments.profile import SessionStatus
@@ -20,6 +25,8 @@ from storage.jobs import Jobs
 from storage.snapshots import Snapshots, canonical_json
 from tests.answers import answer_until
 from tests.benchmarked import CRITERION, PERSONA, Held, copied, hold, shelved
+from tests.golden import CORE, SNAPSHOT
+from tests.product import environment
 from tests.tables import rows_naming
 
 DANGER = "I am going to kill myself tonight."
@@ -111,11 +118,11 @@ def test_whenever_it_is_frozen_it_has_the_same_bytes(
     assert desk.freeze(held.session, 1) == first
     assert canonical_json(desk.get(first).to_json_dict()) == content
     assert [one.revision for one in desk.of_session(held.session)] == [1, 2, 3], "opening freezes what is missing"
-    assert desk.freeze_missing() == 0
+    assert desk.freeze_missing() == []
 
 
 def test_the_sweep_freezes_what_nobody_opened(desk: SnapshotDesk, database: Database, held: Held) -> None:
-    assert desk.freeze_missing() == 1
+    assert desk.freeze_missing() == [(held.session, 1)]
     assert [one.revision for one in Snapshots(database).of_session(held.session)] == [1]
 
 
@@ -123,6 +130,42 @@ def test_the_database_refuses_to_change_a_snapshot(desk: SnapshotDesk, database:
     sha256 = desk.freeze(held.session)
     with pytest.raises(psycopg.errors.RaiseException, match="never changed"):
         database.run("UPDATE snapshots SET revision = 7 WHERE sha256 = %s", sha256)
+
+
+def test_what_does_not_match_its_address_is_refused_though_its_seal_is_right(
+    desk: SnapshotDesk, database: Database, held: Held
+) -> None:
+    """Whoever holds the key could seal another content under a snapshot's address."""
+    known, store = desk.content(desk.freeze(held.session)), Snapshots(database)
+    forged = known.replace(b'"format":1', b'"format":2')
+    address = hashlib.sha256(known + b" ").hexdigest()
+    insert = "INSERT INTO snapshots (sha256, session_id, body, revision) VALUES (%s, %s, %s, NULL)"
+    database.run(insert, address, held.session, database.vault.seal(forged, address))
+    for read in (store.get, desk.get, desk.content):
+        with pytest.raises(SealError, match=f"{address} does not match its address"):
+            read(address)
+    right = hashlib.sha256(forged).hexdigest()
+    database.run(insert, right, held.session, database.vault.seal(forged, right))
+    assert store.get(right)["format"] == 2
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_a_kept_snapshot_has_the_card_that_is_kept_with_it_in_a_process_of_its_own(hash_seed: str) -> None:
+    """Byte for byte, under the version of the metrics: who changes a figure raises it (tests/golden.py)."""
+    made = subprocess.run(
+        [sys.executable, "-m", "tests.golden"],
+        env=environment(SNAPSHOT.parent, PYTHONHASHSEED=hash_seed),
+        capture_output=True,
+        check=True,
+    ).stdout
+    core = json.loads(made)
+    assert CORE.exists(), f"there is no card of metrics version {VERSION}: see tests/golden.py"
+    assert core == json.loads(CORE.read_bytes()), "a figure changed and VERSION did not"
+    assert made == CORE.read_bytes()
+    assert core["provenance"]["metricsVersion"] == VERSION
+    content = SNAPSHOT.read_bytes()
+    assert canonical_json(json.loads(content)) == content
+    assert core["provenance"]["snapshotSha256"] == hashlib.sha256(content).hexdigest()
 
 
 def test_a_correction_is_an_overlay_with_its_original(
@@ -189,5 +232,5 @@ def test_a_stop_after_the_end_takes_the_snapshots_away(
     for asked in refused:
         with pytest.raises(InputError, match="stopped for safety"):
             asked()
-    assert desk.freeze_missing() == 0
+    assert desk.freeze_missing() == []
     assert [one.revision for one in Snapshots(database).of_session(held.session)] == [1], "none was added"

@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errors import SealError, ServiceError, StorageError
+from errors import SealError, ServiceError, StopNotEntered, StorageError
 from storage.crypto import Vault
-from storage.spool import Spool, StopRecord, _decode, _encode
+from storage.raised import Raised, decoded
+from storage.spool import Spool
 from tests.support import temporary_home
 
 KEY = bytes(range(32))
@@ -28,7 +29,7 @@ CANARY = "canary-words-of-a-patient"
 NOBODY = 65534
 spawn = multiprocessing.get_context("spawn")
 
-RECORD = StopRecord(
+RECORD = Raised(
     session_id="session-canary",
     turn=4,
     message_id="message-1",
@@ -49,7 +50,7 @@ def spool(tmp_path: Path) -> Spool:
     return Spool(tmp_path, Vault(KEY))
 
 
-def numbered(count: int) -> list[StopRecord]:
+def numbered(count: int) -> list[Raised]:
     return [replace(RECORD, message_id=f"message-{n}") for n in range(count)]
 
 
@@ -60,7 +61,7 @@ def test_what_is_put_is_pending_in_order_and_drained_once(spool: Spool) -> None:
         spool.put(record)
     assert not spool.empty
     assert spool.pending() == numbered(5)
-    seen: list[StopRecord] = []
+    seen: list[Raised] = []
     assert spool.drain(seen.append) == 5
     assert seen == numbered(5)
     assert spool.empty
@@ -70,7 +71,7 @@ def test_what_is_put_is_pending_in_order_and_drained_once(spool: Spool) -> None:
 @given(st.text(st.characters(codec=None)))
 def test_any_text_survives(text: str) -> None:
     record = replace(RECORD, text=text)
-    assert _decode(_encode(record), "name") == record
+    assert decoded(record.encoded(), "name") == record
 
 
 def test_no_byte_of_the_folder_tells_what_was_said_or_by_whom(spool: Spool, tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_record_stays_until_it_could_be_applied(spool: Spool) -> None:
     for record in numbered(3):
         spool.put(record)
 
-    def apply(record: StopRecord) -> None:
+    def apply(record: Raised) -> None:
         if record.message_id == "message-1":
             raise ServiceError("the database did not answer")
 
@@ -103,15 +104,17 @@ def test_a_record_stays_until_it_could_be_applied(spool: Spool) -> None:
     assert spool.pending() == numbered(3)[1:]
 
 
-def test_an_error_of_the_applier_is_its_own(spool: Spool) -> None:
-    spool.put(RECORD)
+def test_an_error_of_the_applier_is_its_own_and_keeps_no_other_record_waiting(spool: Spool) -> None:
+    for record in numbered(3):
+        spool.put(record)
 
-    def apply(_: StopRecord) -> None:
-        raise ConnectionResetError("not the folder's fault")
+    def apply(record: Raised) -> None:
+        if record.message_id == "message-1":
+            raise ConnectionResetError("not the folder's fault")
 
-    with pytest.raises(ConnectionResetError):
+    with pytest.raises(StopNotEntered, match="1 of them: ConnectionResetError"):
         spool.drain(apply)
-    assert spool.pending() == [RECORD]
+    assert spool.pending() == numbered(3)[1:2]
 
 
 def test_killed_between_applying_and_removing_it_is_applied_again(spool: Spool, tmp_path: Path) -> None:
@@ -156,7 +159,7 @@ def test_a_drainer_returns_only_when_the_one_at_work_is_done(spool: Spool) -> No
 
     other = threading.Thread(target=second)
 
-    def apply(_: StopRecord) -> None:
+    def apply(_: Raised) -> None:
         other.start()
         assert started.wait(60)
         events.append("applied")
@@ -267,13 +270,13 @@ def test_preparing_proves_the_folder_and_leaves_nothing(spool: Spool, tmp_path: 
     assert spool.empty
 
 
-def _note(log: Path, record: StopRecord) -> None:
+def _note(log: Path, record: Raised) -> None:
     with log.open("a") as file:
         file.write(f"{record.message_id}\n")
 
 
 def _apply_and_die(home: Path, log: Path) -> None:
-    def apply(record: StopRecord) -> None:
+    def apply(record: Raised) -> None:
         _note(log, record)
         os.kill(os.getpid(), signal.SIGKILL)
 

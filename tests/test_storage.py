@@ -8,10 +8,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from alembic import command
 from hypothesis import given
 from hypothesis import strategies as st
 
 from errors import InputError, NotFoundError, SealError, ServiceError, SettingsError, StaleTurn, StorageError
+from graph.assembly import prepare_database
 from settings import Settings
 from storage import migrate
 from storage.audit import Audit, text_mac
@@ -208,6 +210,37 @@ def test_the_audit_chain_finds_a_changed_or_missing_row(database: Database) -> N
     }
 
 
+def test_the_audit_notices_rows_that_were_cut_off_at_the_end(database: Database) -> None:
+    audit = Audit(database)
+    for session in ("cut", "gone", "forged", "whole"):
+        for turn in range(1, 5):
+            audit.append(session, {"turn": turn})
+    session = Sessions(database).create().id
+    database.run("UPDATE sessions SET next_turn = 2 WHERE id = %s", session)
+    database.run("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
+    database.run("DELETE FROM audit WHERE session_id = 'cut' AND seq = 4")
+    database.run("DELETE FROM audit WHERE session_id = 'gone'")
+    database.run("DELETE FROM audit WHERE session_id = 'forged' AND seq = 4")
+    database.run("UPDATE audit_ends SET seq = 3, mac = %s WHERE session_id = 'forged'", bytes(32))
+    _, broken = audit.verify()
+    assert {(b.session_id, b.seq, b.problem) for b in broken} == {
+        ("cut", 3, "the chain ended at row 4 when it was last written"),
+        ("gone", 1, "the whole chain is missing"),
+        ("forged", 3, "the chain ended at row 3 when it was last written"),
+        (session, 1, "the whole chain is missing"),
+    }
+
+
+def test_chains_from_before_their_ends_were_kept_are_adopted_by_the_upgrade(database: Database) -> None:
+    audit = Audit(database)
+    audit.append("old", {"turn": 1})
+    command.downgrade(migrate._config(database.url), "0010")
+    prepare_database(database.url, database.vault)
+    assert audit.verify() == (1, [])
+    audit.append("old", {"turn": 2})
+    assert audit.verify() == (2, [])
+
+
 def test_a_text_enters_the_audit_only_under_its_sessions_own_key(database: Database) -> None:
     sessions = Sessions(database)
     one, other = sessions.audit_key(sessions.create().id), sessions.audit_key(sessions.create().id)
@@ -223,14 +256,17 @@ def test_costs_add_up_and_an_unknown_price_is_not_counted_as_nothing(database: D
     assert (spent.calls, spent.prompt_tokens, spent.completion_tokens) == (2, 200, 40)
     assert float(spent.cost_usd or 0) == pytest.approx(0.004)
     calls.add([ModelCall(session, 2, "scorer", 1, "some/model", "1", "ab", "timeout", None, None, None, 1.0)])
-    assert calls.spent(session).cost_usd is None
+    unknown = calls.spent(session)
+    assert (unknown.cost_usd, unknown.prompt_tokens, unknown.completion_tokens) == (None, None, None)
     judged = ModelCall(session, 2, "judge", 1, "openai/gpt-4.1", "1", "ab", "ok", 100, 20, 0.002, 0.4)
     calls.add([judged])
     assert float(calls.spent(session, ["judge"]).cost_usd or 0) == pytest.approx(0.002)
     assert calls.spent(session, ["scorer"]).calls == 3
     delete_session(database, session)
     calls.add([judged])
-    assert calls.spent(session).calls == 0, "nothing is kept of a session that was deleted while a model was asked"
+    assert (calls.spent(session).calls, calls.spent(session).prompt_tokens) == (0, 0), (
+        "nothing is kept of a session that was deleted while a model was asked"
+    )
 
 
 def test_a_pool_survives_the_death_of_its_connections(database: Database) -> None:

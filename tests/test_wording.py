@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.interviewer import QuestionBrief, check_draft, word_by_rules
-from agents.questions import check_follow_up, check_question
+from agents.questions import check_follow_up, check_question, keeps_concepts, questions_in, quotes_item, rules_broken
 from agents.replies import Reply, ReplyKind
 from agents.wording import (
     TONES,
@@ -46,8 +46,8 @@ def test_an_item_has_four_paraphrases_and_two_follow_ups_in_its_own_terms(item: 
     assert len(set(words.questions)) >= 4
     assert len({question.split()[0] for question in words.questions}) >= 3, "openings vary"
     assert len(set(words.follow_ups)) >= 2
-    for text in (*words.follow_ups, *words.explained):
-        assert any(word in text.lower() for group in canonical.concepts for word in group), text
+    for text in (*words.questions, *words.follow_ups, *words.explained):
+        assert keeps_concepts(canonical, text), text
 
 
 @given(seeds, st.sampled_from(ITEMS))
@@ -96,7 +96,7 @@ def test_no_acknowledgement_comments_on_an_answer_or_asks_something() -> None:
 
 
 NO_ANSWER: tuple[ReplyKind, ...] = (
-    "empty", "wordless", "unreadable", "request", "earlier", "refusal", "question", "ready",
+    "empty", "wordless", "unreadable", "request", "earlier", "complaint", "refusal", "question", "ready",
 )  # fmt: skip
 
 
@@ -122,6 +122,32 @@ def test_a_lead_never_makes_a_follow_up_break_the_rules() -> None:
             for elsewhere in (False, True):
                 lead = follow_up_lead(brief, elsewhere=elsewhere)
                 check_follow_up(level1().item(item), f"{lead} {word_by_rules(brief).follow_up}".strip())
+
+
+CLERICAL = (
+    "noted",
+    "i have that",
+    "for your answer",
+    "here is the question",
+    "close this page",
+    "recorded",
+    "registered",
+)
+
+
+def test_nothing_that_is_said_sounds_like_a_counter() -> None:
+    spoken = [phrase for phrases in wordings().acknowledgements.values() for phrase in phrases]
+    spoken += [lead for way in wordings().again for lead in way.leads]
+    spoken += [closing_text(), *(phrase for _, phrases in wordings().pause for phrase in phrases)]
+    assert not [text for text in spoken if any(word in text.lower() for word in CLERICAL)]
+
+
+def test_distress_gets_another_pause_than_a_wish_to_stop() -> None:
+    for seed in range(4):
+        kind = pause_text(seed, 1, again=False, distressed=True)
+        assert kind != pause_text(seed, 1, again=False)
+        assert "therapist" in kind
+        assert "?" not in kind
 
 
 def test_the_introduction_says_what_the_prd_asks_for() -> None:
@@ -157,4 +183,107 @@ def test_closing_and_pause_neither_ask_nor_judge() -> None:
 )
 def test_a_concept_is_a_word_and_not_some_letters(item: int, text: str, reason: str) -> None:
     with pytest.raises(RejectedOutput, match=reason):
+        check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "reason"),
+    [
+        (21, "On how many of the past fourteen days did you drink?", "follow_up must keep the idea of: four"),
+        (9, "On how many of the past fourteen days did you have pain?", "follow_up must keep the idea of: unexplained"),
+        (5, "How many days in the two weeks did you start projects or take risks?", "follow_up must keep .* usual"),
+        (3, "On how many days of the past two weeks were you angry?", "follow_up must keep the idea of: usual"),
+        (
+            23,
+            "On how many days of the past two weeks did you take medicine?",
+            "follow_up must keep the idea of: prescri",
+        ),
+    ],
+)
+def test_a_follow_up_asks_for_the_same_thing_as_the_question(item: int, text: str, reason: str) -> None:
+    with pytest.raises(RejectedOutput, match=reason):
+        check_follow_up(level1().item(item), text)
+
+
+SECOND_QUESTIONS = [
+    "In the past two weeks, how often did you feel low and how often were you angry?",
+    "In the past two weeks, did you feel low often, and were you angry as well?",
+    "In the past two weeks, have you felt low, and if so, how often?",
+    "Have you felt low in the past two weeks, or has your sleep been bad?",
+    "How has your mood been these two weeks: were there days when you felt low?",
+    "How often did you feel low in the past two weeks and how bad was it?",
+]
+
+
+@pytest.mark.parametrize("text", SECOND_QUESTIONS)
+def test_one_question_mark_covers_one_question(text: str) -> None:
+    assert questions_in(text) == 2
+    with pytest.raises(RejectedOutput, match="asks a second one"):
+        check_question(level1().item(2), text)
+
+
+def test_our_own_questions_ask_one_thing() -> None:
+    texts = [t for words in all_item_words() for t in (*words.questions, *words.follow_ups, *words.explained)]
+    assert {questions_in(text) for text in texts} <= {0, 1}
+    assert sum(questions_in(text) for text in texts) > 0.9 * len(texts), "questions are recognised at all"
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (21, "In the past two weeks, how often did you have fewer than four drinks in a day?"),
+        (21, "On how many days of the past two weeks did you not have four drinks?"),
+        (9, "In the past two weeks, have you had explained pain?"),
+        (9, "In the past two weeks, have you had pain that a doctor could explain?"),
+        (1, "In the past two weeks, how often did you enjoy things?"),
+        (4, "In the past two weeks, have you slept more than usual and had less energy?"),
+        (5, "In the past two weeks, did you start fewer projects and take less risk than usual?"),
+        (6, "In the past two weeks, how often were you free of worry?"),
+        (7, "In the past two weeks, on how many days did you not feel any panic?"),
+        (10, "How often in the past two weeks was your health taken seriously?"),
+        (11, "In the past two weeks, how often did you not think of hurting yourself?"),
+        (14, "In the past two weeks, how often did you sleep well?"),
+        (15, "In the past two weeks, how often could you remember things and find your way with no problem?"),
+        (19, "In the past two weeks, how often did you know who you are and what you want?"),
+        (20, "How often in the past two weeks did you feel close to people?"),
+        (23, "In the past two weeks, how often did you take medicine exactly as prescribed?"),
+    ],
+)
+def test_a_question_must_not_turn_its_item_round(item: int, text: str) -> None:
+    with pytest.raises(
+        RejectedOutput, match=r"turn the item round|keep the idea|not how often it was not|days without"
+    ):
+        check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In the past two weeks, have you thought of hurting or killing yourself?",
+        "In the past two weeks, have you had thoughts of harming yourself with pills?",
+        "In the past two weeks, have you thought of hurting yourself, for example by cutting?",
+        "In the past two weeks, have you felt suicidal or thought of harming yourself?",
+    ],
+)
+def test_the_self_harm_item_names_neither_death_nor_a_way(text: str) -> None:
+    assert rules_broken(text, 11) == ["name death, or a way of hurting oneself"]
+    assert rules_broken(text, 2) == []
+    with pytest.raises(RejectedOutput, match="must not name death"):
+        check_question(level1().item(11), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (1, "In the past two weeks, have you had little interest or any pleasure in doing things?"),
+        (2, "Over the past two weeks, have you felt down, depressed, or hopeless?"),
+        (3, "In the past two weeks, have you felt more irritated, grouchy, or angry than you usually are?"),
+        (6, "In the past two weeks, have you felt nervous, anxious, worried, or on edge?"),
+        (11, "In the past two weeks, have you had thoughts of actually harming or hurting yourself?"),
+        (21, "In the past two weeks, did you drink at least 4 drinks of any alcohol in a single day?"),
+    ],
+)
+def test_a_few_changed_words_are_no_paraphrase(item: int, text: str) -> None:
+    assert quotes_item(level1().item(item), text)
+    with pytest.raises(RejectedOutput, match="not quote it"):
         check_question(level1().item(item), text)

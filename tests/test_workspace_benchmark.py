@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from threading import Event
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+import streamlit as st
+from playwright.sync_api import Browser, Page, expect
+from pydantic import SecretStr
 
-from benchmark.judge import CRITERIA, JUDGE_MODEL
+from benchmark.comparison import open_desk
+from benchmark.desk import open_benchmark
+from benchmark.judge import CRITERIA, JUDGE_MODEL, judge_of
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.profile import SessionStatus
+from storage.embedded import services
+from storage.jobs import Job, JobStatus
 from tests import gateway as stand_in
 from tests.attached import Attached
-from tests.gateway import Behaviour, gateway
+from tests.gateway import Behaviour, Exchange, gateway
 from tests.product import Product, started
-from tests.support import temporary_home
-from tests.workspace import open_tab, say
+from tests.support import temporary_home, wait_until
+from tests.worker import send
+from tests.workspace import UNREADABLE, open_tab, press, say, settle, therapist
+from ui.workspace import voting
+from ui.workspace.benchmark import how_far
+from workers.celery_app import MEASURE
 
 pytestmark = pytest.mark.browser
 
@@ -27,12 +41,24 @@ HOSTILE = "<img src=x onerror=\"document.title='owned'\"> :red[x] **b** $x^2$ [a
 SAID = f"Nearly every day {HOSTILE}"
 SUMMARY = f"A heliotrope summary {HOSTILE}"
 NOTE = f"Kindly done {HOSTILE}"
+NOON = datetime(2026, 5, 4, 12, 30, 5).astimezone()
+
+
+OPINION = stand_in.json_reply({criterion: {"score": 4, "note": NOTE} for criterion in CRITERIA})
+silent = Event()
+"""While it is set, the judge says nothing."""
+
+
+def _in_its_own_time(exchange: Exchange) -> None:
+    while silent.is_set() and not exchange.wait(0.05):
+        pass
+    OPINION.act(exchange)
 
 
 def _answer(body: dict[str, Any]) -> Behaviour:
     """The judge judges, one model answers, the other fails whatever it is asked."""
     if body["model"] == JUDGE_MODEL:
-        return stand_in.json_reply({criterion: {"score": 4, "note": NOTE} for criterion in CRITERIA})
+        return Behaviour("judge", _in_its_own_time)
     if body["model"] == BROKEN:
         return stand_in.unauthorised()
     impression = {
@@ -56,8 +82,9 @@ def product() -> Iterator[Product]:  # one of its own, which can reach models
     with gateway() as gate, temporary_home("a home") as home:
         gate.default = _answer
         models = {"GATEWAY_BASE_URL": gate.base_url, "GATEWAY_API_KEY": "k", "MODEL_EMBEDDING": "rules"}
-        with started(home, **models) as running:
+        with started(home, **models, MODEL_CALL_SECONDS="300") as running:
             yield running
+        silent.clear()
 
 
 @pytest.fixture
@@ -91,13 +118,67 @@ def _part(page: Page, name: str) -> None:
     page.get_by_test_id("stButtonGroup").get_by_text(name).click()
 
 
+def test_a_chat_goes_on_while_every_worker_is_busy_and_a_card_shows_how_far_it_is(
+    page: Page, product: Product, browser: Browser, attached: Attached, finished: View
+) -> None:
+    """Two judges that say nothing take both places of the worker."""
+    silent.set()
+    desk = replace(
+        open_benchmark(product.settings, attached.database, attached.runtime),
+        judge=judge_of(product.settings.model_copy(update={"gateway_api_key": SecretStr("k")})),
+    )
+    attached.runtime.reports.write(finished.session_id)
+    snapshots = [desk.freeze(finished.session_id, revision) for revision in (1, 2)]
+    judging = [next(job for job in desk.request(sha256) if job.asked["set"] == "judge") for sha256 in snapshots]
+    with services(product.settings) as found:
+        for job in judging:
+            send(found.redis_url, MEASURE, job.id)
+    wait_until(lambda: all(desk.jobs.get(job.id).progress.get("tries") for job in judging), 120)
+    open_tab(page, product, finished.session_id, "benchmark")
+    bars = page.get_by_test_id("stProgress")
+    expect(bars.filter(has_text="The judge’s opinion · at work since")).to_be_visible()
+    expect(bars.filter(has_text="BERTScore · queued since")).to_be_visible()
+    chat = attached.runtime.start(owner="local").session_id
+    with therapist(browser, product) as patient:
+        patient.goto(attached.link(chat))
+        patient.get_by_test_id("stChatInputTextArea").fill("Several days.")
+        patient.get_by_test_id("stChatInputTextArea").press("Enter")
+        expect(patient.get_by_text("1 of 23 questions answered")).to_be_visible()
+    assert [desk.jobs.get(job.id).status for job in judging] == ["running", "running"]
+    silent.clear()
+    expect(bars).to_have_count(0)
+    expect(page.get_by_text("Everything that can be measured here has been measured.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("status", "progress", "part", "words"),
+    [
+        (None, {}, 0.0, "about to be queued"),
+        ("queued", {"done": 3, "of": 9}, 0.0, "queued since 12:30:05"),
+        ("running", {}, 0.0, "at work since just now"),
+        ("running", {"since": f"{NOON.isoformat()}"}, 0.0, "at work since 12:30:05"),
+        (
+            "running",
+            {"since": f"{NOON.isoformat()}", "done": 8, "of": 32},
+            0.25,
+            "at work since 12:30:05, 8 of 32 texts read",
+        ),
+    ],
+)
+def test_what_is_pending_is_told_in_words(
+    status: JobStatus | None, progress: dict[str, Any], part: float, words: str
+) -> None:
+    job = None if status is None else Job("1", "benchmark", "key", None, status, progress, None, NOON, NOON, {})
+    assert how_far(job) == (part, words)
+
+
 def test_the_card_appears_and_what_takes_long_fills_in_by_itself(page: Page, product: Product, finished: View) -> None:
     open_tab(page, product, finished.session_id, "benchmark")
     verdict = page.locator(".cc-verdict")
     expect(verdict).to_contain_text("graded metrics pass")
     metrics = page.locator(".cc-metrics").first
     expect(metrics.get_by_text("BERTScore F1", exact=False).first).to_be_visible(timeout=120_000)
-    expect(page.get_by_text("Still to come", exact=False)).to_have_count(0)
+    expect(page.get_by_text("Everything that can be measured here has been measured.")).to_be_visible()
     notes = page.locator(".cc-metrics").nth(1)
     expect(notes.locator("tr")).to_have_count(len(CRITERIA))
     expect(notes.locator("tr").first).to_contain_text(NOTE)
@@ -106,12 +187,37 @@ def test_the_card_appears_and_what_takes_long_fills_in_by_itself(page: Page, pro
     assert card["headline"]["text"] in (verdict.text_content() or "")
     assert len(_downloaded(page, "CSV").splitlines()) > len(card["core"]["metrics"])
     assert card["core"]["provenance"]["snapshotSha256"].encode() in _downloaded(page, "Markdown")
+    _assert_charts_and_origin(page, card)
     items = page.locator(".cc-wide tbody tr")
     expect(items).to_have_count(23)
     turn = items.nth(4).get_by_role("link").first
     number = (turn.text_content() or "").removeprefix("turn ")
     turn.click()
     expect(page.locator(".cc-turn.chosen")).to_have_attribute("id", f"turn-{number}")
+
+
+def _assert_charts_and_origin(page: Page, card: dict[str, Any]) -> None:
+    """What the charts show is counted here once more, from the card's file."""
+    core = card["core"]
+    graded = [one for one in (*core["metrics"], *card["judged"], *card["bertscore"]) if one.get("grade")]
+    worth, groups = {"PASS": 1.0, "WARN": 0.5, "FAIL": 0.0}, dict[str, list[float]]()
+    for one in graded:
+        groups.setdefault(one["name"].partition(".")[0], []).append(worth[one["grade"]])
+    radar = page.locator(".cc-radar")
+    shares = [round(100 * sum(group) / len(group)) for group in groups.values()]
+    assert [int(share) for share in re.findall(r"(\d+)%", radar.get_attribute("aria-label") or "")] == shares
+    assert [int(name.rstrip("%")) for name in radar.locator("b").all_inner_texts()] == shares
+    bars = page.locator(".cc-reached > div")
+    expect(bars).to_have_count(len(graded))
+    told = [bar.locator(".track").get_attribute("aria-label") or "" for bar in bars.all()]
+    worst_first = sorted((one["grade"] for one in graded), key=["FAIL", "WARN", "PASS"].index)
+    assert [one.partition(",")[0] for one in told] == worst_first
+    assert sorted(bar.locator("span").first.inner_text() for bar in bars.all()) == sorted(g["label"] for g in graded)
+    page.get_by_text("Where this comes from").click()
+    origin = page.locator(".cc-origin li")
+    expect(origin.first).to_have_text(f"Snapshot {core['provenance']['snapshotSha256']}")
+    expect(origin.filter(has_text="Models: ")).to_contain_text("diagnostician rules")
+    expect(origin.filter(has_text="Code ")).to_contain_text(core["provenance"]["report"]["sourceSha256"])
 
 
 def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: Product, finished: View) -> None:
@@ -122,7 +228,7 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
         box.fill(model)
         box.press("Enter")
     box.press("Escape")
-    page.get_by_role("button", name="Benchmark", exact=True).click()
+    page.get_by_role("button", name="Benchmark", exact=True).dblclick()  # and yet it is asked for once
     page.get_by_role("button", name="Vote blind first").click()
     page.get_by_role("button", name="Give me a ballot").click()
     ballot = page.locator(".st-key-ballot-left, .st-key-ballot-right")
@@ -136,10 +242,13 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(choices).to_have_count(2)  # below the two outputs, so both are there in full
     expect(ballot.get_by_text("A heliotrope summary", exact=False).first).to_be_visible()
     is_left = "heliotrope" in page.locator(".st-key-ballot-left").inner_text()
-    choices.filter(has_text="Left" if is_left else "Right").click()
+    settle(page)
+    press(page, choices.filter(has_text="Left" if is_left else "Right"))
     expect(page.get_by_role("heading", name=f"You chose {GOOD}")).to_be_visible()
     page.get_by_role("button", name="See all columns").click()
     columns = page.locator(".cc-columns").first
+    expect(columns).to_be_visible()
+    expect(page.get_by_role("combobox", name="Comparison", exact=True)).to_have_count(0)  # there is but one
     expect(columns.locator("th").filter(has_text=BROKEN).first).to_be_visible()
     heads = [head.strip() for head in columns.locator("th").all_inner_texts()]
     assert [head.split()[0] for head in heads[1:]] == ["rules", GOOD, BROKEN]
@@ -149,13 +258,32 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(page.get_by_text("rules and anthropic/claude-sonnet-4")).to_have_count(1)
     page.get_by_text("Word by word, from", exact=False).click()
     expect(page.locator(".cc-diff ins").filter(has_text="heliotrope").first).to_be_visible()
+    assert page.evaluate(UNREADABLE) == []
+    made = json.loads(_downloaded(page, "JSON"))
+    assert [column["model"] for column in made["columns"]] == ["rules", GOOD, BROKEN]
+    assert ["error" in column for column in made["columns"]] == [False, False, True]
+    written = _downloaded(page, "Markdown").decode()
+    assert all(name in written for name in (GOOD, BROKEN, made["state"]["snapshotSha256"]))
     page.get_by_role("textbox", name="Preferred impression").fill("Grief <b>of</b> a kind")
     page.get_by_role("textbox", name="Reason").fill(f"I was there. {HOSTILE}")
     page.get_by_role("button", name="Override", exact=True).click()
     history = page.locator(".cc-votes li")
-    expect(history.first).to_contain_text("prefers Grief <b>of</b> a kind: I was there.")
+    expect(history.filter(has_text="prefers")).to_have_count(1)
+    page.get_by_role("textbox", name="Reason").fill("On second thoughts.")  # at once: what differs is no double click
+    page.get_by_role("textbox", name="Preferred impression").fill("Nothing at all")
+    page.get_by_role("button", name="Override", exact=True).click()
+    expect(history.filter(has_text="prefers")).to_have_count(2)
+    expect(history.first).to_contain_text("prefers Nothing at all: On second thoughts.")
+    expect(history.nth(1)).to_contain_text("prefers Grief <b>of</b> a kind: I was there.")
     expect(history.last).to_contain_text(f"you chose {GOOD} over rules")
     expect(history.last).not_to_contain_text("not blind")
+
+
+def test_a_ballot_whose_session_was_deleted_since_is_forgotten(attached: Attached) -> None:
+    desk = open_desk(attached.product.settings, attached.database, attached.runtime)
+    st.session_state[voting._REVEALED] = "gone"
+    assert voting._revealed(desk, "another run") is None
+    assert voting._REVEALED not in st.session_state
 
 
 def test_neither_a_stopped_nor_an_open_session_has_a_card(
@@ -184,7 +312,7 @@ def test_a_run_is_started_by_the_form_watched_read_and_deleted(page: Page, produ
         box.fill(persona)
         page.get_by_role("option", name=persona).click()
     box.press("Escape")
-    page.get_by_role("button", name="Start the run").click()
+    page.get_by_role("button", name="Start the run").dblclick()
     expect(page.get_by_role("heading", name="Two <b>of</b> them :smile:")).to_be_visible()
     outcomes = page.locator(".cc-tables table").first
     expect(outcomes).to_be_visible(timeout=120_000)
@@ -194,6 +322,10 @@ def test_a_run_is_started_by_the_form_watched_read_and_deleted(page: Page, produ
     assert _downloaded(page, "Accuracy by model, PNG").startswith(b"\x89PNG")
     page.get_by_role("button", name="All runs").click()
     page.get_by_role("button", name="Open").click()
+    expect(page.get_by_text("Reliability, PNG", exact=False)).to_be_visible()
+    drawn = page.locator(".cc-picture img")
+    expect(drawn.last).to_be_visible()
+    assert all(drawn.evaluate_all("found => found.map(it => it.naturalWidth > 300 && it.alt !== '')"))
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete this run").click()
     expect(page.get_by_role("button", name="Start the run")).to_be_visible()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 
+import psycopg
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
+from errors import StaleTurn
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from storage.corrections import Corrections
 from storage.database import Database
 from storage.labels import Labels
 from storage.notices import Notices
+from tests.answers import answer_all
 from tests.attached import Attached
 from tests.product import Product
-from tests.workspace import DESK, PHONE, open_tab, say, settle, therapist, turn
+from tests.workspace import open_tab, say, settle, turn
 
 pytestmark = pytest.mark.browser
 
@@ -26,32 +29,6 @@ FOCUSED = """() => {
   const element = document.activeElement;
   return element.matches("a, button, textarea, [role=tab]") ? element.innerText.replaceAll("\\n", " ") + "\\n" : "\\n";
 }"""
-UNREADABLE = """() => {
-  const parse = value => {
-    const found = value.match(/[\\d.]+(?:e-?\\d+)?/g).map(Number), scale = value.startsWith("color(") ? 255 : 1;
-    return [found[0] * scale, found[1] * scale, found[2] * scale, found.length > 3 ? found[3] : 1];
-  };
-  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
-  const behind = element => {
-    if (!element) return [255, 255, 255, 1];
-    const own = parse(getComputedStyle(element).backgroundColor);
-    return own[3] === 1 ? own : over(own, behind(element.parentElement));
-  };
-  const light = colour => colour.slice(0, 3).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const found = [];
-  for (const element of document.querySelectorAll(".cc, .cc *, [role=tab], [data-testid=stBaseButton-secondary]")) {
-    const words = [...element.childNodes].filter(n => n.nodeType === 3).map(n => n.textContent.trim()).join("");
-    if (!words || !element.getClientRects().length || element.closest(".cc-who")) continue;
-    const ground = behind(element), ink = over(parse(getComputedStyle(element).color), ground);
-    const [high, low] = [light(ground), light(ink)].sort((a, b) => b - a);
-    const ratio = (high + 0.05) / (low + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.className}: ${words.slice(0, 40)}`);
-  }
-  return found;
-}"""
-"""Texts of the workspace whose contrast is below what WCAG AA asks for."""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +44,15 @@ def database(attached: Attached) -> Database:
 @pytest.fixture(scope="module")
 def half(runtime: InterviewRuntime) -> View:
     """Five items in: the second unclear, the answer to the third hostile, the one to the fourth worrying."""
-    answers = ("Several days.", "Hard to say.", "Still hard to say.", HOSTILE, "Several days.", WORRY, "Not at all.")
+    answers = (
+        "Several days.",
+        "It comes and goes.",
+        "It comes and goes, really.",
+        HOSTILE,
+        "Several days.",
+        WORRY,
+        "Not at all.",
+    )
     return say(runtime, runtime.start(seed=5), *answers)
 
 
@@ -90,6 +75,7 @@ def test_a_therapist_sees_the_patient_write_and_keeps_what_is_being_typed(
     risks = page.locator(".st-key-risks")
     expect(risks).to_contain_text("Risk: suicidality mentioned")
     expect(risks.locator("mark.flag")).to_contain_text("wish I was dead")
+    expect(risks).to_contain_text("talk of one’s own death own-death")
     expect(risks).to_contain_text("<b>I wish I was dead</b>")
     expect(turn(page, 2).locator("mark.flag")).to_be_visible()
 
@@ -110,6 +96,13 @@ def test_a_therapist_sees_the_patient_write_and_keeps_what_is_being_typed(
     expect(page.get_by_text("Acknowledged by", exact=False)).to_contain_text("Called the patient.")
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
     assert [notice.note for notice in Notices(database).of_session(view.session_id)] == ["Called the patient."]
+
+    with pytest.raises(StaleTurn):  # a worry that is no turn of the conversation is read here all the same
+        runtime.submit(view.session_id, f"{WORRY} Again.", expected_turn=1)
+    expect(risks).to_contain_text("not part of the conversation")
+    expect(risks.locator("mark.flag").first).to_contain_text("wish I was dead")
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
     page.get_by_role("button", name="Stop for safety").click()  # what was ticked before is still ticked
     page.get_by_role("button", name="Stop now").click()
@@ -137,6 +130,28 @@ def test_a_stop_shows_at_once_on_whatever_tab_is_open(page: Page, product: Produ
     expect(page.get_by_text("No report is written for it.", exact=False)).to_be_visible()
 
 
+def test_a_stop_shows_while_a_correction_waits_for_its_report(
+    page: Page, product: Product, runtime: InterviewRuntime, database: Database
+) -> None:
+    view = answer_all(runtime, runtime.start(seed=3))
+    session_id = view.session_id
+    runtime.reports.newest(session_id)
+    open_tab(page, product, session_id)
+    page.get_by_role("button", name="Correct a score").click()
+    page.get_by_role("radiogroup", name="Score").get_by_text("3 · More than half the days").first.click()
+    page.get_by_role("textbox", name="Reason").fill("Said so on the phone.")
+    with psycopg.connect(database.url) as elsewhere:
+        key = f"report:{session_id}"  # as if another report of the session took its time
+        elsewhere.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (key,))
+        page.get_by_role("button", name="Correct", exact=True).click()
+        expect(page.get_by_text("a report that exists is written again", exact=False)).to_be_visible()
+        runtime.stop(session_id)
+        expect(page.get_by_text("This session was stopped for safety.", exact=False)).to_be_visible()
+        expect(page.locator(".st-key-risks")).to_contain_text("stopped by hand")
+    expect(page.get_by_text("a report that exists is written again", exact=False)).to_have_count(0)
+    expect(page.locator(".cc-history")).to_contain_text("Said so on the phone.")
+
+
 def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
     page: Page, product: Product, half: View, runtime: InterviewRuntime, database: Database
 ) -> None:
@@ -154,7 +169,7 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
         page.get_by_role("option", name="L1-02", exact=False).click()
         page.get_by_role("button", name="Correct", exact=True).click()
         expect(page.get_by_text("A correction needs a score and a reason.")).to_be_visible()
-        page.get_by_text(score).click()
+        page.get_by_role("radiogroup", name="Score").get_by_text(score).first.click()
         page.get_by_role("textbox", name="Reason").fill(reason)
         page.get_by_role("button", name="Correct", exact=True).click()
         expect(page.locator(".cc-history")).to_contain_text(reason)
@@ -162,7 +177,7 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
     history = page.locator(".cc-history")
     expect(history.locator("li")).to_have_count(2)
     expect(history.locator("li").first).to_contain_text("Said so on the phone.")
-    expect(page.locator(".cc-item").filter(has_text="L1-02")).to_contain_text("1 · ambiguity 1")
+    expect(page.locator(".cc-item").filter(has_text="L1-02")).to_contain_text("1 · ambiguity 1 of 10")
     expect(unclear).to_have_count(0)  # a person has decided
     assert [(c.item, c.score) for c in Corrections(database).history(half.session_id)] == [(2, 3), (2, 1)]
     scored = runtime.view(half.session_id).profile.response("L1-02")
@@ -170,6 +185,7 @@ def test_a_score_is_corrected_with_a_reason_and_a_turn_labelled(
     assert scored.score == 2  # what was scored stays as it was
 
     page.get_by_role("button", name="Label a turn").click()
+    expect(page.get_by_text("wrong score")).to_have_count(1)  # while a form is drawn anew it is there twice
     page.get_by_text("wrong score").click()
     page.get_by_role("button", name="Label", exact=True).click()
     expect(turn(page, 3).locator(".cc-label")).to_contain_text("wrong score")
@@ -193,10 +209,10 @@ def test_everything_can_be_reached_by_keyboard(page: Page, product: Product, hal
     expect(turn(page, 1)).to_be_visible()
     settle(page)
     reached = ""
-    while "Label a turn" not in reached:
+    while not ("Label a turn" in reached and "All sessions" in reached):  # what is drawn anew has no words for a moment
         page.keyboard.press("Tab")
         reached += page.evaluate(FOCUSED)
-        assert reached.count("\n") < 60, reached
+        assert reached.count("\n") < 200, reached
     for name in ("All sessions", "Stop for safety", "Chat", "turn 6", "Acknowledge", "Correct a score"):
         assert name in reached, reached
     page.keyboard.press("Enter")
@@ -206,17 +222,3 @@ def test_everything_can_be_reached_by_keyboard(page: Page, product: Product, hal
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("tab", name="Report")).to_have_attribute("aria-selected", "true")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-def test_it_fits_the_screen_and_can_be_read(
-    browser: Browser, product: Product, half: View, scheme: str, size: dict[str, int]
-) -> None:
-    with therapist(browser, product, color_scheme=scheme, viewport=size) as page:
-        for tab in ("chat", "report", "replay"):
-            open_tab(page, product, half.session_id, tab)
-            expect(page.get_by_role("tabpanel")).not_to_be_empty()
-            expect(page.get_by_test_id("stAlert").or_(page.locator(".cc-turn")).first).to_be_visible()
-            assert page.evaluate(UNREADABLE) == []
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

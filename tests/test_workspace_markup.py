@@ -13,15 +13,20 @@ from hypothesis import strategies as st
 
 from agents.report.tags import quote, tagged
 from agents.risk import Span
+from agents.risk.tables import cues
+from graph.interview import NODES
 from graph.runtime import InterviewRuntime
 from graph.state import Line, RiskRecord, ScoreRecord, SecondOpinion
 from graph.view import View
+from tests.answers import answer_until
 from tests.workspace import say
 from ui.workspace.findings import open_items, turn_of, why_open
 from ui.workspace.markup import text
 from ui.workspace.prose import as_html
+from ui.workspace.risk import scored_flags
 from ui.workspace.scores import open_list, quoted, scores
 from ui.workspace.transcript import Marks, fresh_line, marked, transcript
+from ui.workspace.words import rule_told, steps
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 HOSTILE = (
@@ -168,3 +173,31 @@ def test_what_came_while_somebody_looked_on_appears_word_by_word(view: View) -> 
 
 def test_signs_that_a_page_cannot_show_are_left_out() -> None:
     assert text("a\x00b\x1b[31m\tc\nd") == "ab[31m\tc\nd"
+
+
+def test_every_step_and_every_rule_is_told_in_words_with_its_name_beside_it() -> None:
+    rules = [cue.id for cue in cues().values() if cue.level in ("flag", "stop")]
+    assert len(rules) > 20
+    for name in (*rules, "self-plan:decided+soon", "second-reader", "model", "unreadable", "clinician"):
+        words, _, named = rule_told(name, "stop").partition(" <small")
+        assert f">{text(name)}</small>" in named
+        assert words not in (name, name.replace("-", " "))
+    assert rule_told("language:French", "stop").startswith("danger, said in French <small")
+    assert rule_told("suicide-intent", "flag").startswith("intent to die, said outright; here denied, past, ")
+    assert rule_told("suicide-thought", "flag").startswith("thoughts of suicide <small")
+    assert rule_told("item-11-dated", "stop").startswith("a yes to the question about it <small")
+    for node in (*NODES, "START"):
+        assert steps([node]).partition(" <small")[0] != node.lower().replace("_", " ")
+    assert steps(["SCORE_ITEM", "DRAFT"]) == ("answer scored, next question worded <small>SCORE_ITEM + DRAFT</small>")
+    assert "<b>" not in rule_told("<b>", "flag") + steps(["<b>"])
+
+
+def test_a_flag_that_only_a_score_has_set_names_the_item_and_the_words(runtime: InterviewRuntime) -> None:
+    view = answer_until(runtime, runtime.start(seed=1), 11, "Not at all.")
+    view = say(runtime, view, "On two days <b>truly</b>")
+    alone = replace(view, risks={})
+    (row,) = scored_flags(alone)
+    assert "self-harm ideation, by the score of L1-11" in row
+    assert text("On two days <b>") in row
+    assert all(tag in OURS for tag in re.findall(r"<(\w+)", row))
+    assert list(scored_flags(view)) == [], "it is told with the words that the check found"

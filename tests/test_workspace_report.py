@@ -11,9 +11,11 @@ from playwright.sync_api import Download, Locator, Page, expect
 from graph.exports import exported
 from graph.runtime import InterviewRuntime
 from graph.view import View
+from storage.library import Library
 from storage.links import PatientLinks
 from tests.attached import Attached
 from tests.product import Product
+from tests.support import wait_until
 from tests.workspace import open_tab, settle
 
 pytestmark = pytest.mark.browser
@@ -37,8 +39,10 @@ def runtime(attached: Attached) -> InterviewRuntime:  # on the product's own dat
 
 
 @pytest.fixture(scope="module")
-def finished(runtime: InterviewRuntime) -> View:
-    """Everything nearly every day, each time with something that no page may take for its own."""
+def finished(runtime: InterviewRuntime, attached: Attached) -> View:
+    """Everything nearly every day, each time with something that no page may take for its own; cited from a book that
+    a new installation puts in by itself, in its own time."""
+    wait_until(lambda: bool(Library(attached.database).books()), 240)
     view = runtime.start()
     while view.open:
         text = f"Nearly every day {HOSTILE[view.item % len(HOSTILE)]}"
@@ -81,6 +85,35 @@ def test_the_five_sections_come_with_their_evidence_highlighted_and_a_legend(
     for meaning in ("symptom or domain", "“the patient’s own words”", "medical term"):
         expect(page.get_by_text(meaning)).to_be_visible()
     expect(_alert(page, "Passages are cited from the illustrative handbook, not DSM-5.")).to_be_visible()
+
+
+REVEALING = "document.getAnimations().filter(one => one.animationName === 'cc-reveal').length"
+
+
+def test_sections_come_one_after_the_other_at_the_first_sight_alone_and_at_once_at_a_touch(
+    page: Page, product: Product, finished: View
+) -> None:
+    slow = page.context.new_cdp_session(page)
+    slow.send("Animation.enable")
+    slow.send("Animation.setPlaybackRate", {"playbackRate": 0.001})  # so that they end for no other reason
+    _open(page, product, finished)
+    sections = page.locator(f"{REPORT} [class*=st-key-reveal-]")
+    delays = sections.evaluate_all("found => found.map(it => parseFloat(getComputedStyle(it).animationDelay))")
+    assert len(delays) == 5
+    assert sorted(set(delays)) == delays
+    settle(page)
+    assert page.evaluate(REVEALING) == 5
+    page.keyboard.press("Shift")
+    assert page.evaluate(REVEALING) == 0
+    page.get_by_role("tab", name="Chat").click()
+    expect(page.locator("#turn-1")).to_be_visible()
+    page.get_by_role("tab", name="Report").click()
+    expect(page.locator(f"{REPORT} [class*=st-key-section-]")).to_have_count(5)
+    expect(sections).to_have_count(0)
+    _open(page, product, finished)  # in the same tab, but drawn as if for the first time
+    settle(page)
+    expect(sections).to_have_count(5)
+    assert page.evaluate(REVEALING) == 0
 
 
 def test_what_a_patient_typed_is_shown_letter_for_letter_and_does_nothing(
@@ -147,11 +180,18 @@ def test_it_can_be_taken_away_as_files_and_copied(
     assert _downloaded(page, "Markdown") == exported(newest, "md")
     assert json.loads(_downloaded(page, "JSON with the profile")) == json.loads(exported(newest, "json"))
     assert _downloaded(page, "PDF").startswith(b"%PDF")
-    page.get_by_text("Copy as Markdown").click()
-    page.get_by_test_id("stCode").hover()
-    page.get_by_role("button", name="Copy to clipboard").click()
+    copy = page.get_by_role("button", name="Copy")
+    copy.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()  # said once the clipboard has it
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == exported(newest, "md").decode().strip()
+    expect(copy).to_be_visible()
+    heading = page.get_by_role("heading", name="Executive Summary").bounding_box()
+    button = copy.bounding_box()
+    assert heading is not None
+    assert button is not None
+    assert button["y"] < heading["y"]
 
 
 def _downloaded(page: Page, name: str) -> bytes:
@@ -168,7 +208,7 @@ def test_a_corrected_score_is_marked_in_a_new_revision(
     page.get_by_role("button", name="Correct a score").click()
     page.get_by_role("combobox", name="Item").click()
     page.get_by_role("option", name="L1-03", exact=False).click()
-    page.get_by_text("1 · Rarely").click()
+    page.get_by_role("radiogroup", name="Score").get_by_text("1 · Rarely").first.click()
     page.get_by_role("textbox", name="Reason").fill("Said of last year, <b>not</b> of these weeks.")
     page.get_by_role("button", name="Correct", exact=True).click()
     expect(page.get_by_text("L1-03 is corrected to 1. The report was written again", exact=False)).to_be_visible()

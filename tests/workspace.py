@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -13,6 +14,9 @@ from tests.browser import Watched
 from tests.product import Product
 
 PATIENCE = 60_000
+_MOST_STEPS = 200
+UNREADABLE = (Path(__file__).parent / "readable.js").read_text()
+"""For `page.evaluate`: what of the page cannot be read, in words."""
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
@@ -25,7 +29,7 @@ def therapist(browser: Browser, product: Product, **how: object) -> Iterator[Pag
     expect.set_options(timeout=PATIENCE)
     yield watched.page
     context.close()
-    assert watched.problems == []
+    assert watched.problems == [], watched.problems
 
 
 def open_tab(page: Page, product: Product, session_id: str, tab: str = "chat", **more: object) -> None:
@@ -47,3 +51,18 @@ def say(runtime: InterviewRuntime, view: View, *texts: str) -> View:
     for text in texts:
         view = runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item)
     return view
+
+
+def tab_to(page: Page, wanted: Locator, key: str = "Tab") -> None:
+    """By the keyboard alone; what is drawn anew on the way does not put an end to it."""
+    expect(wanted).to_be_visible()
+    for _ in range(_MOST_STEPS):
+        if wanted.evaluate("it => it.contains(document.activeElement)"):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{wanted} cannot be reached by the keyboard")
+
+
+def press(page: Page, wanted: Locator, key: str = "Enter") -> None:
+    tab_to(page, wanted)
+    page.keyboard.press(key)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
+from threading import Event
 from typing import Any
 
 from agents.contract import Agent
@@ -22,7 +23,7 @@ def wrapped_runtime(settings: Settings, database: Database, wrap: Wrap) -> Itera
     built = build_runtime(settings, database)
     built.close()
     agents = built._agents
-    found = {field.name: getattr(agents, field.name) for field in fields(agents)}
+    found = {one.name: getattr(agents, one.name) for one in fields(agents)}
     changes: dict[str, Any] = {
         name: replace(agent, rules=wrap(name, agent.rules)) for name, agent in found.items() if isinstance(agent, Agent)
     }
@@ -48,3 +49,42 @@ def spied_runtime(settings: Settings, database: Database, calls: list[str]) -> I
 
     with wrapped_runtime(settings, database, spy) as runtime:
         yield runtime
+
+
+@dataclass
+class HeldScorer:
+    """A scorer that hangs while it is held."""
+
+    _go: Event = field(default_factory=Event)
+    _asked: Event = field(default_factory=Event)
+
+    def hold(self) -> None:
+        self._go.clear()
+        self._asked.clear()
+
+    def let_go(self) -> None:
+        self._go.set()
+
+    def wait_until_asked(self) -> None:
+        assert self._asked.wait(60)
+
+    def asked(self) -> None:
+        self._asked.set()
+        assert self._go.wait(60)
+
+
+@contextmanager
+def held_scorer(settings: Settings, database: Database) -> Iterator[tuple[InterviewRuntime, HeldScorer]]:
+    held = HeldScorer()
+    held.let_go()
+
+    def wrap(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            held.asked()
+            return function(*arguments)
+
+        return run if name == "scorer" else function
+
+    with wrapped_runtime(settings, database, wrap) as runtime:
+        yield runtime, held
+        held.let_go()

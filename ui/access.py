@@ -87,6 +87,16 @@ def may_take_over(user: User, session: Session) -> bool:
     return user.is_admin and works and not user.is_local and session.owner in NOBODYS
 
 
+def may_see_run(user: User, owner: str | None) -> bool:
+    """A batch run is whoever's who started it. Admins see them all: nothing in one was said by a client."""
+    return user.is_local or user.is_admin or owner == user.owner
+
+
+def may_remove_book(user: User, owner: str | None) -> bool:
+    """The library is everybody's to read and to add to; what one has not put in oneself stays, but for an admin."""
+    return user.is_local or user.is_admin or owner == user.owner
+
+
 def may_interview_people(user: User) -> bool:
     """Others start interviews of personas only."""
     return user.is_clinician

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from base64 import b64encode
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,13 +19,15 @@ from benchmark.runs.desk import Progress, RunDesk
 from benchmark.runs.tables import markdown
 from benchmark.runs.writing import texts
 from errors import CrosscutError, NotFoundError
+from ui.access import User, may_see_run
 from ui.batch_form import offer_run
 from ui.bench import workbench
 from ui.guard import guarded, log_fault
+from ui.identity import me
 from ui.markdown import plain
-from ui.workspace.markup import draw, draw_style
+from ui.work import awaited, workers
+from ui.workspace.markup import draw, draw_style, text
 from ui.workspace.prose import as_html
-from ui.workspace.work import awaited, workers
 from workers.celery_app import configure
 from workers.runs import open_desk
 
@@ -59,19 +62,28 @@ def show() -> None:
         "Interviews of synthetic patients by the hundred: patients × models × modes × repeats, held by the workers, "
         "measured against what should have come out, and put into tables."
     )
-    desk, chosen = _desk(), st.query_params.get(_RUN)
+    desk, user, chosen = _desk(), me(), st.query_params.get(_RUN)
     if chosen is None:
-        with st.expander("Start a run", icon=":material/add:", expanded=not desk.list()):
-            offer_run(desk, _open)
-        _follow(desk)
+        runs = desk.list(owner=None if user.is_local or user.is_admin else user.owner)
+        with st.expander("Start a run", icon=":material/add:") if runs else st.container():
+            offer_run(desk, _open, owner=user.owner)
+        _follow(desk, runs)
         return
     try:
-        run = desk.status(chosen)
+        run = _visible(desk, user, chosen)
     except NotFoundError:
         st.info("There is no such run any more.")
         st.button("All runs", key="all-runs", on_click=_leave)
         return
     _show_run(desk, run)
+
+
+def _visible(desk: RunDesk, user: User, run_id: str) -> Progress:
+    """Another's run is not found, like one that never was."""
+    run = desk.status(run_id)
+    if not may_see_run(user, run.owner):
+        raise NotFoundError(f"there is no run {run_id!r}.")
+    return run
 
 
 def _desk() -> RunDesk:
@@ -91,8 +103,7 @@ def _leave() -> None:
 # ---- all runs ----
 
 
-def _follow(desk: RunDesk) -> None:
-    runs = desk.list()
+def _follow(desk: RunDesk, runs: list[Progress]) -> None:
     if not runs:
         return
     st.subheader("Runs", anchor=False)
@@ -218,7 +229,9 @@ def _show_charts(made: Aggregate) -> None:
     for name in charts_of(made):
         title = _TITLES.get(name, name)
         picture = pictures[f"{name}.png"]  # not the SVG, whose letters may be wider here than where it was drawn
-        st.image(picture, width=_width(picture), alt=title)
+        # Within the page: a file of Streamlit's own may be gone before a browser has fetched it.
+        source = f"data:image/png;base64,{b64encode(picture).decode()}"
+        draw(f'<img src="{source}" alt="{text(title)}" width="{_width(picture)}">', "cc-picture")
         with st.container(horizontal=True):
             for kind, mime in (("svg", "image/svg+xml"), ("png", "image/png")):
                 st.download_button(

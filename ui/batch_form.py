@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -16,6 +17,8 @@ from errors import CrosscutError, InputError
 from instruments.tools import DiagnosticMode
 from settings import RULES
 from ui.bench import settings
+from ui.clicks import clicked
+from ui.markdown import plain
 from ui.workspace.markup import draw, text
 
 _EXAMPLE = """name: rules and a model
@@ -28,17 +31,15 @@ _MOST_REPEATS = 1000
 _ANSWERS = "answers"
 
 
-def offer_run(desk: RunDesk, on_start: Callable[[str], None]) -> None:
+def offer_run(desk: RunDesk, on_start: Callable[[str], None], *, owner: str) -> None:
+    start = partial(desk.start, owner=owner)
     by_form, by_spec = st.tabs(["By form", "By spec"])
     with by_form, st.form("run", border=False):
         wanted = _by_form()
-        if st.form_submit_button("Start the run", type="primary", icon=":material/play_arrow:"):
-            _start(desk, on_start, lambda: parse_spec(wanted, "the form"))
+        _offer_start("Start the run", lambda: start(parse_spec(wanted, "the form")), on_start)
     with by_spec, st.form("spec", border=False):
         said, answers = _by_spec()
-        if st.form_submit_button("Start from this spec", type="primary", icon=":material/play_arrow:"):
-            with TemporaryDirectory() as folder:
-                _start(desk, on_start, lambda: _from_text(said, answers, Path(folder)), Path(folder))
+        _offer_start("Start from this spec", lambda: _start_from(start, said, answers), on_start)
 
 
 def _by_form() -> dict[str, Any]:
@@ -59,6 +60,8 @@ def _by_form() -> dict[str, Any]:
         key="run-models",
         help="Choose, or type a model’s id. It words, scores and weighs; `rules` is the embedded engine.",
     )
+    if (who := settings().model_patient) != RULES:
+        st.caption(f"Personas are played by {plain(who)}; a spec that says `patient: rules` lets their script speak.")
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     modes = left.multiselect("Modes", get_args(DiagnosticMode), default=["diagnostic"], key="run-modes")
     repeats = middle.number_input("Repeats", 1, _MOST_REPEATS, 1, key="run-repeats", help="Of every patient.")
@@ -100,15 +103,21 @@ def _from_text(said: str, answers: Any, folder: Path) -> RunSpec:
     return spec.model_copy(update={"answers": path})
 
 
-def _start(
-    desk: RunDesk, on_start: Callable[[str], None], wanted: Callable[[], RunSpec], folder: Path | None = None
-) -> None:
+def _start_from(start: Callable[[RunSpec], str], said: str, answers: Any) -> str:
+    with TemporaryDirectory() as folder:
+        try:
+            return start(_from_text(said, answers, Path(folder)))
+        except InputError as error:
+            raise InputError(str(error).replace(f"{folder}/", "")) from None
+
+
+def _offer_start(label: str, begin: Callable[[], str], on_start: Callable[[str], None]) -> None:
+    submit = partial(st.form_submit_button, type="primary", icon=":material/play_arrow:")
     try:
-        spec = wanted()
-        run_id = desk.start(spec)
+        begun = clicked(label, begin, key=label, button=submit)
     except CrosscutError as error:
-        told = str(error).replace(f"{folder}/", "") if folder else str(error)
-        draw("".join(f'<p class="cc-error">{text(line)}</p>' for line in told.splitlines()))
+        draw("".join(f'<p class="cc-error">{text(line)}</p>' for line in str(error).splitlines()))
         return
-    on_start(run_id)
-    st.rerun()
+    if begun:
+        on_start(begun.result)
+        st.rerun()

@@ -8,9 +8,11 @@ from threading import Thread
 import streamlit as st
 
 from agents.risk import warm_up
+from benchmark.acting import actor_of
 from benchmark.live import LiveInterviews
 from graph.assembly import Workbench, open_workbench
 from settings import Settings, load_settings
+from workers.celery_app import ask_for_cards, configure
 
 
 def workbench() -> Workbench:
@@ -19,7 +21,8 @@ def workbench() -> Workbench:
 
 @st.cache_resource(show_spinner=False)
 def live_interviews() -> LiveInterviews:
-    return LiveInterviews(workbench().runtime, seconds_a_turn=settings().crosscut_demo_seconds)
+    ours = settings()
+    return LiveInterviews(workbench().runtime, seconds_a_turn=ours.crosscut_demo_seconds, actor=actor_of(ours))
 
 
 @st.cache_resource(show_spinner=False)
@@ -32,4 +35,8 @@ def _opened() -> tuple[Workbench, ExitStack]:
     """Opened once and kept until the process ends. The stack is kept too: dropping it would close everything."""
     Thread(target=warm_up, name="risk-warm-up", daemon=True).start()
     stack = ExitStack()
-    return stack.enter_context(open_workbench(settings())), stack
+    opened = stack.enter_context(open_workbench(settings()))
+    found = opened.services
+    configure(opened.settings, database_url=found.database_url, redis_url=found.redis_url)
+    ask_for_cards(opened.settings, opened.database, opened.runtime)
+    return opened, stack

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from errors import CrosscutError, ServiceError
+from ui.markdown import plain
 
 _log = logging.getLogger("crosscut.ui")
 
@@ -23,7 +24,7 @@ def guarded() -> Iterator[None]:
         st.error("The database is not reachable right now. Nothing is lost: reload the page in a moment.")
     except CrosscutError as error:
         log_fault(error)
-        st.error(str(error))
+        st.error(plain(str(error)))
     except Exception as error:  # the last resort: a page never shows a traceback
         log_fault(error)
         st.error("Something went wrong on this page. Nothing is lost: reload it in a moment.")

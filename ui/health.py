@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 
 import streamlit as st
 
 from agents.escalation import escalation, verification_problem
+from benchmark.judge import JUDGE_MODEL
 from graph.trial import Tried, try_model
 from settings import RULES, Settings
 from ui.bench import settings
@@ -22,8 +24,10 @@ _ROLES = {
     "scorer": "scores the answers",
     "risk": "second reader beside the risk rules",
     "diagnostician": "forms the impressions",
+    "patient": "plays personas, the invented patients of demos and batch runs",
     "embedding": "makes the vectors for search",
 }
+_NO_PATIENTS_WORDS = ("embedding", "patient")
 _TRIED = "tried models"
 
 
@@ -57,6 +61,7 @@ def _show_models(ours: Settings) -> None:
         with st.container(border=True, key=f"role-{role}"):
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 name = "embedded rules" if model == RULES and role != "embedding" else model
+                name = "the personas’ own script" if model == RULES and role == "patient" else name
                 name = "embedded MiniLM" if model == RULES and role == "embedding" else name
                 st.markdown(f"**{role}** · {plain(name)}  \n:small[{_ROLES[role]}]")
                 if st.button("Test", key=f"test-{role}", icon=":material/bolt:", help="One tiny real call."):
@@ -108,28 +113,39 @@ def _show_what_leaves(ours: Settings) -> None:
 
 def what_leaves(ours: Settings) -> list[str]:
     """One line a receiver; an empty list when there is none."""
-    lines = []
+    return [*_to_models(ours), *_to_services(ours)]
+
+
+def _to_models(ours: Settings) -> Iterator[str]:
     gateway = str(ours.gateway_base_url).rstrip("/")
-    chat = sorted({model for role, model in ours.models.items() if model != RULES and role != "embedding"})
+    chat = sorted({model for role, model in ours.models.items() if model != RULES and role not in _NO_PATIENTS_WORDS})
     if chat:
-        lines.append(f"Answers and questions of interviews, to {', '.join(chat)} at {gateway}.")
+        yield f"Answers and questions of interviews, to {', '.join(chat)} at {gateway}."
     if extra := [model for model in ours.offered_models if model != RULES and model not in chat]:
-        lines.append(f"The same for sessions that are started with {', '.join(extra)}.")
+        yield f"The same for sessions that are started with {', '.join(extra)}."
+    if ours.model_patient != RULES:
+        told = "Of interviews with personas: what is made up about the persona, and the questions put to it"
+        yield f"{told}, to {ours.model_patient} at {gateway}. Nothing that a patient said."
+    if ours.gateway_api_key is not None:
+        yield f"Once a report card is looked at: conversation and report, to the judge {JUDGE_MODEL} at {gateway}."
+        yield f"Of a comparison or a batch run: the same, to the models that are named there, at {gateway}."
     if ours.embedding != RULES:
-        lines.append(f"Passages of books and what is looked for, to {ours.embedding} at {gateway}.")
+        yield f"Passages of books and what is looked for, to {ours.embedding} at {gateway}."
+
+
+def _to_services(ours: Settings) -> Iterator[str]:
     if ours.database_url:
-        lines.append("Everything that is stored, sealed where it holds what was said, to your own Postgres.")
+        yield "Everything that is stored, sealed where it holds what was said, to your own Postgres."
     if ours.redis_url:
-        lines.append("Ids of jobs, to your own Redis or Valkey.")
+        yield "Ids of jobs, to your own Redis or Valkey."
     if ours.crosscut_s3_url:
-        lines.append(f"Uploaded books, sealed, to {ours.crosscut_s3_url}.")
+        yield f"Uploaded books, sealed, to {ours.crosscut_s3_url}."
     if ours.grobid_url:
-        lines.append(f"Uploaded books, to the GROBID server at {ours.grobid_url}.")
+        yield f"Uploaded books, to the GROBID server at {ours.grobid_url}."
     if channels := channels_of(notice_settings(ours)):
-        lines.append(f"Notices that a session needs attention, without content, by {' and '.join(channels)}.")
+        yield f"Notices that a session needs attention, without content, by {' and '.join(channels)}."
     if ours.oidc_discovery_url:
-        lines.append(f"Sign-ins, to the provider at {ours.oidc_discovery_url.host}.")
-    return lines
+        yield f"Sign-ins, to the provider at {ours.oidc_discovery_url.host}."
 
 
 # ---- the doctor ----

@@ -34,6 +34,10 @@ def _refuse_open_door() -> None:
         )
 
 
+NO_SESSION = "there is no such session."
+"""The same for one that is somebody else's and for one that never was."""
+
+
 def me() -> User:
     """The user of a page that only a user can have opened."""
     user = current_user()
@@ -44,9 +48,13 @@ def me() -> User:
 
 def readable_session(session_id: str) -> Session:
     """The session, if the user may read it; else it is not found, whether it exists or not."""
-    session = workbench().runtime.sessions.get(session_id)
-    if not may_read(me(), session):
-        raise NotFoundError(f"there is no session {session_id!r}.")
+    user = me()
+    try:
+        session = workbench().runtime.sessions.get(session_id)
+    except NotFoundError:
+        raise NotFoundError(NO_SESSION) from None
+    if not may_read(user, session):
+        raise NotFoundError(NO_SESSION)
     return session
 
 

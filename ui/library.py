@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,8 +13,11 @@ from rag.ingestion import KIND, REINDEX, Ingestion, open_ingestion
 from rag.retrieval import PassageRetriever
 from storage.jobs import Job
 from storage.library import BookRow
+from ui.access import User, may_remove_book
 from ui.bench import workbench
+from ui.clicks import clicked
 from ui.guard import guarded
+from ui.identity import me
 from ui.markdown import plain
 from workers.celery_app import GIVE_VECTORS, INGEST, configure, send
 
@@ -40,6 +44,8 @@ def show() -> None:
         "Reports cite diagnostic criteria from these books. Bring your own PDF of a manual that you may use: its "
         "criteria are kept in the database, and the file itself is deleted once it has been read."
     )
+    if not me().is_local:
+        st.caption("Everybody here works with the same books. Whoever put one in, or an admin, can remove it.")
     ingestion = open_ingestion(workbench().settings, workbench().database)
     _offer_upload(ingestion)
     _follow(ingestion)
@@ -59,19 +65,33 @@ def _offer_upload(ingestion: Ingestion) -> None:
         )
         if not ingestion.embedder.model.startswith("embedded/"):
             st.caption(f"Its criteria are sent to {plain(ingestion.embedder.model)}, which makes the vectors.")
-        if st.form_submit_button("Put it in", type="primary"):
-            if file is None:
-                st.warning("Choose a PDF first.")
-            else:
-                _ask_for(ingestion, file.getvalue(), name.strip() or file.name.rpartition(".")[0])
+        with guarded():
+            ask = partial(_ask_for, ingestion, file, name.strip(), me())
+            if asked := clicked(
+                "Put it in",
+                ask,
+                key="put-in",
+                entered=(file and file.file_id, name),
+                button=st.form_submit_button,
+                type="primary",
+            ):
+                _begin(asked.result)
 
 
-def _ask_for(ingestion: Ingestion, data: bytes, name: str) -> None:
-    with guarded():
-        job = ingestion.request(data, name[:_LONGEST_NAME])
-        st.session_state[_ASKED] = job.id
-        if job.status == "queued":
-            _wake(INGEST, job)
+def _ask_for(ingestion: Ingestion, file: Any, name: str, user: User) -> Job | None:
+    if file is None:
+        return None
+    cited = (name or file.name.rpartition(".")[0])[:_LONGEST_NAME]
+    return ingestion.request(file.getvalue(), cited, owner=user.owner, over_others=user.is_local or user.is_admin)
+
+
+def _begin(job: Job | None) -> None:
+    if job is None:
+        st.warning("Choose a PDF first.")
+        return
+    st.session_state[_ASKED] = job.id
+    if job.status == "queued":
+        _wake(INGEST, job)
 
 
 def _wake(task: str, job: Job) -> None:
@@ -168,11 +188,10 @@ def _show_hidden(ingestion: Ingestion, hidden: list[BookRow]) -> None:
         f"Made with another embedding model than the one that is configured, and therefore not searched: **{names}**. "
         "New vectors make them searchable again (`crosscut reindex`, or the button below)."
     )
-    if st.button("Give them new vectors"):
-        with guarded():
-            job = ingestion.request_reindex()
-            st.session_state[_ASKED] = job.id
-            _wake(GIVE_VECTORS, job)
+    with guarded():
+        if asked := clicked("Give them new vectors", ingestion.request_reindex, key="reindex"):
+            st.session_state[_ASKED] = asked.result.id
+            _wake(GIVE_VECTORS, asked.result)
             st.rerun()
 
 
@@ -180,8 +199,9 @@ def _show_book(ingestion: Ingestion, book: BookRow, *, is_searched: bool) -> Non
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         badge = " :orange-badge[illustrative, not DSM-5]" if book.illustrative else ""
         st.markdown(f"**{plain(book.name)}**{badge}", width="content")
-        with st.popover("Remove"):
-            _offer_removal(ingestion, book)
+        if may_remove_book(me(), book.owner):
+            with st.popover("Remove"):
+                _offer_removal(ingestion, book)
     added = book.ingested_at.astimezone().strftime("%d %b %Y, %H:%M")
     st.caption(f"{_count(book.pages, 'page')} · {_count(book.passages, 'passage')} · put in {added}")
     if not is_searched:
@@ -215,9 +235,9 @@ def _count(number: int, noun: str) -> str:
 
 def _offer_removal(ingestion: Ingestion, book: BookRow) -> None:
     st.write("Its passages leave the library. Reports that cite it stay as they are.")
-    if st.button("Remove this book", key=f"remove-{book.id}", type="primary"):
-        with guarded():
-            ingestion.library.remove(book.id)
+    with guarded():
+        remove = partial(ingestion.library.remove, book.id)
+        if clicked("Remove this book", remove, key=f"remove-{book.id}", type="primary"):
             st.session_state.pop(_ASKED, None)
             st.rerun()
 
@@ -233,7 +253,7 @@ def _offer_search(ingestion: Ingestion) -> None:
     try:
         passages = PassageRetriever(ingestion.library, ingestion.embedder).find(query, limit=_RESULTS)
     except CrosscutError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return
     if not passages:
         st.write("Nothing was found.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from errors import NotFoundError
 from graph.view import View
 from instruments.level1 import level1
 from instruments.profile import SessionStatus
 from ui.bench import live_interviews, workbench
 from ui.guard import guarded
-from ui.identity import readable_session
+from ui.identity import NO_SESSION, readable_session
 from ui.routes import LIVE, open_session
 
 _TICK_SECONDS = 1.0
@@ -24,6 +25,8 @@ def watch(session_id: str) -> None:
 
 def show(session_id: str) -> None:
     session = readable_session(session_id)
+    if session.persona is None:  # a person answers there, whom nobody watches live
+        raise NotFoundError(NO_SESSION)
     if st.session_state.pop(_ENDED, None) == session_id:
         open_session(session_id, "report" if session.status == "completed" else "chat")
     st.title("Demo interview", anchor=False)
@@ -39,8 +42,9 @@ def show(session_id: str) -> None:
 
 
 def go_on(session_id: str) -> None:
-    live_interviews().resume(session_id)
-    watch(session_id)
+    with guarded():
+        live_interviews().resume(session_id)
+        watch(session_id)
 
 
 def _offer_result(session_id: str) -> None:

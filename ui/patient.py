@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from time import sleep
 
 import streamlit as st
 
-from errors import NotFoundError, ServiceError, StaleTurn, TurnInProgress, UnrecordedStop
+from errors import NotFoundError, StaleTurn, StorageError, TurnInProgress, UnrecordedStop
 from graph.runtime import MAX_MESSAGE_CHARACTERS
 from graph.state import Line
 from graph.view import View
@@ -15,67 +17,87 @@ from instruments.profile import SessionStatus
 from storage.links import PatientLinks
 from ui.bench import workbench
 from ui.guard import log_fault
+from ui.scrolling import stay_here
 
 _AVATARS = {"interviewer": ":material/clinical_notes:", "patient": ":material/person:"}
 _ANSWER, _KNOWN, _NOTICE, _SEEN, _STOPPED, _UNSENT = "answer", "known", "notice", "seen", "stopped", "unsent"
 _DRAWN = "drawn while busy"
 _LOOK_EVERY_SECONDS, _TRY_EVERY_SECONDS = 5.0, 1.0
 _BETWEEN_WORDS_SECONDS = 0.03
+_NO_TURN = 0
+"""For a message that answers no question of the conversation, and yet is read for danger."""
 _NOT_SAVED = "Your message could not be saved, so it was not taken. Please send it again in a moment."
+_NOT_TAKEN = "Your message was not taken."
 _OUT_OF_REACH = "This page cannot be shown right now. Everything that was saved before is safe."
 
 
 def show(token: str) -> None:
+    if _STOPPED in st.session_state:  # known here, whatever can be read of the session now
+        _show_script(st.session_state[_STOPPED])
+        return
     try:
         session_id = _session_of(token)
-        view = workbench().runtime.view(session_id)
+        view, busy = _viewed(session_id)
     except NotFoundError:
         _show_not_found()
     except UnrecordedStop as stop:
         _show_script(stop.script)
-    except TurnInProgress:
-        _show_session(session_id, workbench().runtime.stored(session_id), busy=True)
-    except ServiceError as error:
+    except StorageError as error:
         log_fault(error)
         _show_out_of_reach(token)
     else:
-        _show_session(session_id, view)
+        _show_session(token, view, busy=busy)
 
 
 def _session_of(token: str) -> str:
-    """Kept for this browser: the help line is known even when the database has gone."""
+    """Asked anew each time: a link may be withdrawn while its page is open.
+
+    What was known stands in while the database is away, for the help line and for danger in a message.
+    """
     known: dict[str, str] = st.session_state.setdefault(_KNOWN, {})
-    if token not in known:
-        known[token] = PatientLinks(workbench().database).session_id(token)
-    return known[token]
+    try:
+        found = PatientLinks(workbench().database).session_id(token)
+    except StorageError:
+        if token not in known:
+            raise
+        return known[token]
+    known[token] = found
+    return found
 
 
-def _show_session(session_id: str, view: View, *, busy: bool = False) -> None:
-    """`busy`: within a turn, as after a reload while the last message is being worked on."""
-    words = workbench().runtime.words(session_id)
-    if _STOPPED in st.session_state:
-        _show_script(st.session_state[_STOPPED])
-        return
+def _viewed(session_id: str) -> tuple[View, bool]:
+    """And whether it is within a turn, as after a reload while the last message is being worked on."""
+    try:
+        return workbench().runtime.view(session_id), False
+    except TurnInProgress:
+        return workbench().runtime.stored(session_id), True
+
+
+def _show_session(token: str, view: View, *, busy: bool) -> None:
+    words = workbench().runtime.words(view.session_id)
     if view.profile.session_status is SessionStatus.TERMINATED:
         _show_script(next((line.text for line in view.lines if line.kind == "safety_script"), words.script))
         return
     st.title("Your interview", anchor=False)
-    st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")
     if view.open and not busy:
-        _ask_for_answer(session_id, view)
+        _ask_for_answer(token, view)
     _show_lines(view.lines)
+    st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")  # stays in sight
     st.caption(words.help_line)
     _show_notice()
     if busy:
         st.caption("One moment, your last message is being worked on …")
-    if view.open:
-        st.fragment(_watch, run_every=_TRY_EVERY_SECONDS if busy else _LOOK_EVERY_SECONDS)(session_id, busy=busy)
+    if not view.open:  # Streamlit keeps the end in sight only where there is an input
+        stay_here("end")
+    st.fragment(_watch, run_every=_TRY_EVERY_SECONDS if busy else _LOOK_EVERY_SECONDS)(token, busy=busy)
 
 
 def _show_not_found() -> None:
     """The same for a link that was mistyped, guessed, withdrawn, or whose session was deleted."""
     st.title("Not found", anchor=False)
     st.write("This link does not lead anywhere. Please check it, or ask your therapist for a new one.")
+    st.caption(workbench().runtime.words("").help_line)
+    _show_notice()
 
 
 def _show_out_of_reach(token: str) -> None:
@@ -84,7 +106,7 @@ def _show_out_of_reach(token: str) -> None:
         st.warning(_OUT_OF_REACH)
         known = st.session_state.get(_KNOWN, {})
         st.caption(workbench().runtime.words(known.get(token, "")).help_line)
-    st.button("Try again", type="primary")
+    st.button("Try again", type="primary", on_click=st.session_state.pop, args=(_NOTICE, None))
 
 
 def _show_script(script: str) -> None:
@@ -120,55 +142,111 @@ def _reveal(text: str) -> None:
     place.text(text, width="stretch")
 
 
-def _watch(session_id: str, *, busy: bool) -> None:
-    """A therapist may stop the session while its patient is thinking."""
+def _watch(token: str, *, busy: bool) -> None:
+    """A therapist may stop or delete the session, or withdraw its link, while its patient is thinking."""
     if busy and st.session_state.pop(_DRAWN, False):
         st.rerun(scope="app")
     st.session_state[_DRAWN] = busy
     try:
-        stopped = workbench().runtime.sessions.get(session_id).status == SessionStatus.TERMINATED.value
+        is_over = workbench().runtime.sessions.get(_session_of(token)).status == SessionStatus.TERMINATED.value
+    except NotFoundError:
+        is_over = True
     except Exception as error:  # a look that failed tells nothing; the next message will
         log_fault(error)
         return
-    if stopped:
+    if is_over:
         st.rerun(scope="app")
 
 
 # ---- answering ----
 
 
-def _ask_for_answer(session_id: str, view: View) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The question on the screen, which an answer belongs to."""
+
+    session_id: str
+    turn: int
+    item: int
+    paused: bool
+
+    @property
+    def help_line(self) -> str:
+        return workbench().runtime.words(self.session_id).help_line
+
+    def answer(self, text: str, message_id: str) -> View:
+        return workbench().runtime.submit(
+            self.session_id,
+            text,
+            expected_turn=self.turn,
+            message_id=message_id,
+            item=self.item,
+            paused=self.paused,
+        )
+
+
+def _ask_for_answer(token: str, view: View) -> None:
     st.chat_input(
         "Your answer",
         key=_ANSWER,
         max_chars=MAX_MESSAGE_CHARACTERS,
         submit_mode="disable",
         on_submit=_submit,
-        args=(session_id, view.turn, view.item, uuid.uuid4().hex),
+        args=(token, Asked(view.session_id, view.turn, view.item, view.paused), uuid.uuid4().hex),
     )
 
 
-def _submit(session_id: str, turn: int, item: int, message_id: str) -> None:
+def _submit(token: str, asked: Asked, message_id: str) -> None:
     """Runs before the page is drawn again, so the patient's bubble appears only once the message is in the ledger."""
     text = st.session_state.get(_ANSWER)
     if not text:
         return
+    for told in (_NOTICE, _UNSENT):
+        st.session_state.pop(told, None)
     try:
-        workbench().runtime.submit(session_id, text, expected_turn=turn, message_id=message_id, item=item)
+        if _leads_here(token):
+            asked.answer(text, message_id)
+        else:
+            _refuse(asked, text, message_id)
     except UnrecordedStop as stop:
         st.session_state[_STOPPED] = stop.script
     except TurnInProgress:
-        st.session_state[_NOTICE] = "Your last message is still being worked on. Please wait a moment."
+        _keep(text, "Your last message is still being worked on, so this one was not taken. Please wait a moment.")
     except StaleTurn:
-        st.session_state[_NOTICE] = "That question was already answered, perhaps in another tab. Here is the newest."
+        _keep(text, "That question was already answered, perhaps in another tab. Here is the newest.")
     except Exception as error:  # whatever failed, the patient must know that the message may not have been saved
         log_fault(error)
-        st.session_state[_NOTICE] = f"{_NOT_SAVED} {workbench().runtime.words(session_id).help_line}"
-        st.session_state[_UNSENT] = text
+        _keep(text, f"{_NOT_SAVED} {asked.help_line}")
+
+
+def _leads_here(token: str) -> bool:
+    """Only a plain no is one: whatever else goes wrong, the message is still to be read."""
+    try:
+        _session_of(token)
+    except NotFoundError:
+        return False
+    except Exception as error:
+        log_fault(error)
+    return True
+
+
+def _refuse(asked: Asked, text: str, message_id: str) -> None:
+    """Of a message behind a link that leads nowhere any more, danger is acted upon all the same, and nothing else."""
+    _keep(text, f"{_NOT_TAKEN} {asked.help_line}")
+    with suppress(StaleTurn, TurnInProgress, NotFoundError):
+        view = replace(asked, turn=_NO_TURN).answer(text, message_id)
+        if view.profile.session_status is SessionStatus.TERMINATED:
+            st.session_state[_STOPPED] = workbench().runtime.words(asked.session_id).script
+
+
+def _keep(text: str, notice: str) -> None:
+    """What was written is never lost: it stands below the notice, to be sent again."""
+    st.session_state[_NOTICE], st.session_state[_UNSENT] = notice, text
 
 
 def _show_notice() -> bool:
-    notice, unsent = st.session_state.pop(_NOTICE, None), st.session_state.pop(_UNSENT, None)
+    """Until the next message: a page that waits for its turn to be done is drawn again and again."""
+    notice, unsent = st.session_state.get(_NOTICE), st.session_state.get(_UNSENT)
     if notice:
         st.warning(notice)
     if unsent:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import NoReturn
 
 import streamlit as st
 
-from errors import NotFoundError
+from errors import CrosscutError, NotFoundError
+from storage.notices import Notices
 from ui.access import may_open
+from ui.bench import workbench
 from ui.guard import guarded
-from ui.identity import current_user, offer_sign_in, readable_session, show_who
+from ui.identity import current_user, me, offer_sign_in, readable_session, show_who
 from ui.registry import HOME, PAGES, Page
 
 PATIENT, SESSION, TAB = "patient", "session", "tab"
@@ -34,14 +37,21 @@ def show_workbench() -> None:
     if user is None:
         offer_sign_in()
         return
-    front, pages = _front(), [_drawn(page) for page in PAGES if may_open(user, page)]
-    chosen = st.navigation([front, *pages], position="hidden")
-    _show_navigation(chosen, pages)
+    # All of them: of an address that is not registered, Streamlit says in words of its own that there is no such file.
+    chosen = st.navigation([_front(), *map(_drawn, PAGES)], position="hidden")
+    _keep_address()
+    _show_navigation(chosen, [_drawn(page) for page in PAGES if may_open(user, page)])
     if user.roles:
         chosen.run()
     else:
         st.title("No access yet")
         st.write("You are signed in, but nobody has given you a role here. Ask whoever runs this installation.")
+
+
+def _keep_address() -> None:
+    """A link to the page that one is on leaves the browser's address as it was, and the next click would go by that."""
+    if named := st.query_params.to_dict():
+        st.query_params.from_dict(named)
 
 
 def open_session(session_id: str, tab: str | None = None) -> NoReturn:
@@ -73,10 +83,22 @@ def _show_navigation(chosen: st.Page, pages: list[st.Page]) -> None:
     """Our own, since Streamlit's keeps a session in the address when its page is clicked again."""
     at_home = chosen.url_path == "" and SESSION not in st.query_params
     with st.sidebar:
+        _show_stops()
         for page in pages:
             here = chosen if at_home and page.url_path == HOME.name else page
             st.page_link(here, label=page.title, icon=page.icon, width="stretch")
         show_who()
+
+
+def _show_stops() -> None:
+    """Wherever one is: a patient was in danger, and nobody has said that they have seen it."""
+    user = me()
+    with suppress(CrosscutError):  # a database that is gone is told where the page is drawn
+        waiting = Notices(workbench().database).stopped_sessions(None if user.is_local else user.owner)
+        if waiting:
+            noun = "session" if waiting == 1 else "sessions"
+            label = f"**{waiting} {noun} stopped for safety**, not acknowledged"
+            st.page_link(_drawn(HOME), label=label, icon=":material/emergency:", width="stretch")
 
 
 def _front() -> st.Page:
@@ -103,4 +125,4 @@ def _show_front() -> None:
 
 def _show(page: Page) -> None:
     with guarded():
-        page.show()
+        page.show() if may_open(me(), page) else show_not_found()

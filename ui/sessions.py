@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from errors import NotFoundError
 from instruments.level1 import level1
 from storage.clients import ClientLabels
 from storage.notices import Notices
-from storage.sessions import NOBODYS, Session
+from storage.sessions import NOBODYS, Session, Wanted, Word
 from ui import live, managing, starting
 from ui.access import User
 from ui.bench import workbench
 from ui.guard import guarded
 from ui.identity import me
 from ui.markdown import plain
-from ui.routes import LIVE, MANAGE, link_to_management, link_to_session
+from ui.routes import LIVE, MANAGE, link_to_management, link_to_session, show_not_found
 
 _STATUS = {
     "active": ":blue-badge[in progress]",
@@ -31,7 +32,10 @@ FLAG_NAMES = {
     "substanceAbuseSignal": "substances",
 }
 _TICK_SECONDS, _IDLE_SECONDS = 3.0, 30.0
-_AT_MOST, _AT_ONCE = 1000, 20
+_AT_ONCE = 20
+_URGENT = ("stop", "flag")
+_NOBODYS = "nobody’s"
+_FORM = "form for a new interview"
 
 
 @dataclass(frozen=True)
@@ -42,25 +46,20 @@ class Row:
     label: str | None
     waits: str | None
 
-    @property
-    def urgency(self) -> int:
-        return {"stop": 0, "flag": 1}.get(self.waits or "", 2)
-
-    def matches(self, words: str) -> bool:
-        known = f"{self.label or ''} {self.session.id} {_SPOKEN[self.session.status]} {self.session.persona or ''}"
-        return all(word in known.casefold() for word in words.casefold().split())
-
 
 def show() -> None:
     user = me()
     if session_id := st.query_params.get(LIVE):
-        live.show(session_id)
+        try:
+            live.show(session_id)
+        except NotFoundError:
+            show_not_found()
         return
-    rows = _rows(user)
+    rows, _ = listed(user, limit=1)
     if user.roles == {"admin"}:
         st.title("Sessions", anchor=False)
     elif rows:
-        _show_own(user, rows)
+        _show_own(user)
     else:
         starting.greet(user)
     if user.is_admin and not user.is_local:
@@ -69,46 +68,69 @@ def show() -> None:
         managing.open_panel(session_id)
 
 
-def _show_own(user: User, rows: list[Row]) -> None:
+def _show_own(user: User) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         st.title("Sessions", anchor=False)
-        if st.button("New interview", type="primary", icon=":material/add:"):
-            starting.open_form(user)
-    _show_list(user, rows)
+        st.button("New interview", type="primary", icon=":material/add:", on_click=_ask_for_form)
+    if st.session_state.pop(_FORM, False):
+        starting.open_form(user)
+    _show_list(user)
 
 
-def _rows(user: User) -> list[Row]:
-    """What needs a person comes first, then the newest."""
-    sessions = workbench().runtime.sessions.newest(_AT_MOST, owner=None if user.is_local else user.owner)
+def _ask_for_form() -> None:
+    """A callback, since the list below is drawn again by itself: `if st.button(…)` could miss the click."""
+    st.session_state[_FORM] = True
+
+
+def listed(user: User, search: str = "", *, limit: int) -> tuple[list[Row], int]:
+    """What needs a person comes first, then the newest; and how many there are in all."""
+    owner = None if user.is_local else user.owner
+    labels = ClientLabels(workbench().database)
     waits = {notice.session_id: notice.kind for notice in reversed(Notices(workbench().database).unacknowledged())}
-    labels = ClientLabels(workbench().database).of([session.id for session in sessions])
-    rows = [Row(session, labels.get(session.id), waits.get(session.id)) for session in sessions]
-    return sorted(rows, key=lambda row: row.urgency)
+    first = [[session for session, kind in waits.items() if kind == urgent] for urgent in _URGENT]
+    wanted = Wanted(limit, _words(search, labels, owner), owner, first)
+    sessions, total = workbench().runtime.sessions.search(wanted)
+    named = labels.of([session.id for session in sessions])
+    return [Row(session, named.get(session.id), waits.get(session.id)) for session in sessions], total
 
 
-def _show_list(user: User, rows: list[Row]) -> None:
+def _words(search: str, labels: ClientLabels | None = None, owner: str | None = None) -> list[Word]:
+    """Of a search, with what each means: a status by what it is called here, and labels where they may be read."""
+    texts = search.lower().split()
+    named = labels.naming(texts, owner) if labels and texts else {}
+    return [
+        Word(text, tuple(status for status, said in _SPOKEN.items() if text in said), tuple(named.get(text, ())))
+        for text in texts
+    ]
+
+
+def _show_list(user: User) -> None:
     words = st.text_input(
         "Search", placeholder="client, status, persona or session id", icon=":material/search:", key="search"
     )
     shown = st.session_state.get("shown", _AT_ONCE)
-    found = [row for row in rows if row.matches(words)]
-    busy = any(row.session.status == "active" for row in found[:shown])
+    rows, total = listed(user, words, limit=shown)
+    busy = any(row.session.status == "active" for row in rows)
     # Only links are drawn inside: a button that is drawn again while it is clicked may lose the click.
     st.fragment(_tick, run_every=_TICK_SECONDS if busy else _IDLE_SECONDS)(user, words, shown)
-    if len(found) > shown:
-        st.button(f"Show more ({len(found) - shown} left)", on_click=_show_more, args=(shown,))
+    _offer_more("shown", shown, total)
 
 
-def _show_more(shown: int) -> None:
-    st.session_state["shown"] = shown + _AT_ONCE
+def _offer_more(key: str, shown: int, total: int) -> None:
+    if total > shown:
+        st.button(f"Show more ({total - shown:,} left)", key=f"more-{key}", on_click=_show_more, args=(key, shown))
+
+
+def _show_more(key: str, shown: int) -> None:
+    st.session_state[key] = shown + _AT_ONCE
 
 
 def _tick(user: User, words: str, shown: int) -> None:
     with guarded():
-        found = [row for row in _rows(user) if row.matches(words)]
-        if not found:
+        rows, _ = listed(user, words, limit=shown)
+        if not rows:
             st.info("No session matches this search." if words else "There is no session of yours yet.")
-        for row in found[:shown]:
+        for row in rows:
             _show_row(row)
 
 
@@ -144,15 +166,27 @@ def _show_everybodys(user: User) -> None:
     """That there are sessions, and whose; nothing of what is in them."""
     st.subheader("All sessions of this installation", anchor=False)
     st.caption("As an admin you see that a session exists, and can delete it. What was said in it stays its owner’s.")
-    for session in workbench().runtime.sessions.newest(_AT_ONCE * 5):
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            begun = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
-            st.markdown(f"{begun} · {_SPOKEN[session.status]}, {_progress(session)}")
-            st.text(_whose(session, user))
-            link_to_management(session.id)
+    st.fragment(_list_everybodys)(user)
+
+
+def _list_everybodys(user: User) -> None:
+    with guarded():
+        words = st.text_input(
+            "Search all sessions", placeholder="owner, status or session id", icon=":material/search:", key="search-all"
+        )
+        shown = st.session_state.get("shown-all", _AT_ONCE)
+        found, total = workbench().runtime.sessions.search(Wanted(shown, _words(words), nobodys=_NOBODYS))
+        st.caption(f"{total:,} sessions" if total != 1 else "1 session")
+        for session in found:
+            with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"any-{session.id}"):
+                begun = session.created_at.astimezone().strftime("%d %b %Y, %H:%M")
+                st.markdown(f"{begun} · {_SPOKEN[session.status]}, {_progress(session)}")
+                st.text(_whose(session, user))
+                link_to_management(session.id)
+        _offer_more("shown-all", shown, total)
 
 
 def _whose(session: Session, user: User) -> str:
     if session.owner in NOBODYS:
-        return "nobody’s"
+        return _NOBODYS
     return "yours" if session.owner == user.owner else str(session.owner)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from agents.escalation import GENERIC, Escalation, escalation, known_locales
 from benchmark.personas import load_personas
+from graph.assembly import Workbench
 from instruments.tools import DiagnosticMode
 from settings import RULES
 from storage.clients import LONGEST_LABEL, ClientLabels
@@ -14,6 +18,7 @@ from storage.sessions import Choice
 from ui import live
 from ui.access import User, may_interview_people
 from ui.bench import live_interviews, settings, workbench
+from ui.clicks import Once, clicked
 from ui.guard import guarded
 from ui.routes import MANAGE
 
@@ -36,17 +41,29 @@ def greet(user: User) -> None:
     )
     st.write("See it at work first: an invented patient answers, you watch, and the report opens by itself.")
     with st.container(horizontal=True):
-        if st.button("Watch a demo interview", type="primary", icon=":material/play_arrow:"):
-            _begin_demo(user, FIRST_PERSONA)
+        st.button(
+            "Watch a demo interview",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_begin_first,
+            args=(user, Once()),
+        )
         if may_interview_people(user) and st.button("Start with a client"):
             open_form(user)
     st.caption(_what_leaves())
 
 
+def _begin_first(user: User, once: Once) -> None:
+    """Of a double click the second, which ends the run of the first, leads to what the first has begun."""
+    with guarded():
+        live.watch(once.do(live_interviews().start, FIRST_PERSONA, owner=user.owner))
+
+
 def _what_leaves() -> str:
-    if all(model == RULES for model in settings().models.values()):
+    ours = settings()
+    if ours.gateway_api_key is None and all(model == RULES for model in ours.models.values()):
         return "Everything runs on this machine, without any outside service."
-    return "Models are configured: what they read goes to the gateway named under Settings and health."
+    return "A gateway for models is configured: Settings and health says what goes to it, and when."
 
 
 @st.dialog("New interview", width="medium")
@@ -69,11 +86,21 @@ def open_form(user: User) -> None:
                 "Persona", people, index=list(people).index(FIRST_PERSONA), format_func=lambda p: people[p].description
             )
         mode, choice = _ask_how()
-        if st.button("Start", type="primary"):
-            if whom == _CLIENT:
-                _begin(user, label, mode, choice)
-            else:
-                _begin_demo(user, persona, mode, choice)
+        if whom == _CLIENT:
+            _offer_start(partial(_begin, workbench(), user, label, mode, choice), _manage)
+        else:
+            begin = partial(live_interviews().start, persona, mode=mode, owner=user.owner, choice=choice)
+            _offer_start(begin, live.watch)
+
+
+def _offer_start(begin: Callable[[], str], lead_to: Callable[[str], None]) -> None:
+    if begun := clicked("Start", begin, key="start", type="primary"):
+        lead_to(begun.result)
+        st.rerun()
+
+
+def _manage(session_id: str) -> None:
+    st.query_params.from_dict({MANAGE: session_id})
 
 
 def _ask_how() -> tuple[DiagnosticMode, Choice]:
@@ -100,20 +127,8 @@ def _named(words: Escalation) -> str:
     return f"{words.locale} ({', '.join(filter(None, [words.emergency, words.crisis_line]))})"
 
 
-def _begin(user: User, label: str, mode: DiagnosticMode, choice: Choice) -> None:
-    bench = workbench()
+def _begin(bench: Workbench, user: User, label: str, mode: DiagnosticMode, choice: Choice) -> str:
     session_id = bench.runtime.start(mode=mode, owner=user.owner, choice=choice).session_id
     ClientLabels(bench.database).put(session_id, user.owner, label)
     PatientLinks(bench.database).token(session_id)
-    st.query_params.from_dict({MANAGE: session_id})
-    st.rerun()
-
-
-def _begin_demo(
-    user: User,
-    persona: str,
-    mode: DiagnosticMode = "diagnostic",
-    choice: Choice = Choice(),  # noqa: B008
-) -> None:
-    live.watch(live_interviews().start(persona, mode=mode, owner=user.owner, choice=choice))
-    st.rerun()
+    return session_id

@@ -10,6 +10,7 @@ from agents.report.domains import DomainRow, domain_rows
 from storage.sessions import Session
 from ui.bench import workbench
 from ui.workspace.markup import draw, draw_style, text
+from ui.workspace.reviewing import overlay
 
 _MOST_SHOWN = 6
 
@@ -26,7 +27,8 @@ def show_trend(session_ids: Sequence[str]) -> None:
     draw(trend([(_dated(session), _rows(session)) for session in done[-_MOST_SHOWN:]]), "cc-trend")
     left_out = f" The newest {_MOST_SHOWN} of {len(done)} interviews." if len(done) > _MOST_SHOWN else ""
     st.caption(
-        f"The highest item of each domain, 0 to 4; framed where it reaches the threshold for further inquiry.{left_out}"
+        f"The highest item of each domain, 0 to 4; framed where it reaches the threshold for further inquiry, "
+        f"? where it is not determined.{left_out}"
     )
 
 
@@ -38,6 +40,8 @@ def trend(interviews: Sequence[tuple[str, Sequence[DomainRow]]]) -> str:
 
 
 def _cell(row: DomainRow) -> str:
+    if row.undetermined:
+        return '<td><span title="not determined: an item is missing or unclear">?</span></td>'
     told = "further inquiry" if row.reached else "below the threshold"
     kind = f"level-{row.highest}{' reached' if row.reached else ''}"
     return f'<td><span class="{kind}" title="{told}">{row.highest}</span></td>'
@@ -48,4 +52,5 @@ def _dated(session: Session) -> str:
 
 
 def _rows(session: Session) -> list[DomainRow]:
-    return list(domain_rows(workbench().runtime.view(session.id).profile))
+    """As it stands once the therapist has corrected it."""
+    return list(domain_rows(overlay(workbench().runtime.view(session.id)).view.profile))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -14,7 +15,7 @@ from benchmark.comparison import ComparisonDesk, open_desk
 from benchmark.desk import KIND as MEASURING
 from benchmark.desk import BenchmarkDesk, open_benchmark
 from benchmark.snapshot import SnapshotDesk
-from errors import ServiceError
+from errors import InputError, NotFoundError, ServiceError
 from graph.assembly import connected
 from graph.runtime import InterviewRuntime
 from rag.ingestion import KIND, REINDEX, Ingestion, ensure_handbook, open_ingestion
@@ -108,6 +109,16 @@ def process() -> AtWork:
     return AtWork(_process.settings, _process.database_url, _process.database, _process.stack)
 
 
+def ask_for_cards(settings: Settings, database: Database, runtime: InterviewRuntime) -> None:
+    """Have the report card of each chat that ends in this process asked for, once its report is there."""
+    runtime.when_reported = partial(_ask_for_card, open_benchmark(settings, database, runtime))
+
+
+def _ask_for_card(desk: BenchmarkDesk, session_id: str) -> None:
+    for job in desk.request_card(session_id):
+        send(MEASURE, job.id)
+
+
 @worker_ready.connect
 def _begin(**_signal: Any) -> None:
     send(_process.first_task)
@@ -121,6 +132,7 @@ def _open(**_signal: Any) -> None:
     _process.database, _process.runtime = _process.stack.enter_context(opened)
     _process.comparisons = open_desk(settings, _process.database, _process.runtime)
     _process.stack.callback(_process.comparisons.close)
+    ask_for_cards(settings, _process.database, _process.runtime)
 
 
 @worker_process_shutdown.connect
@@ -131,12 +143,15 @@ def _close(**_: Any) -> None:
 @celery.task(name="crosscut.sweep")
 def sweep() -> int:
     """Finish the turns that a killed process left in the ledger; delete what a killed batch left behind; freeze the
-    reports that are new."""
+    reports that are new, and ask for the card of a chat whose own process did not."""
     if _process.runtime is None or _process.database is None:
         raise ServiceError("the sweep runs in a worker process only")
     _process.runtime.delete_expired()
     done = len(_process.runtime.recover_all())
-    SnapshotDesk(_process.database, _process.runtime).freeze_missing()
+    for session_id, revision in SnapshotDesk(_process.database, _process.runtime).freeze_missing():
+        if revision == 1:
+            with suppress(InputError, NotFoundError):  # stopped or deleted meanwhile
+                _ask_for_card(_benchmark(), session_id)
     return done
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 from agents.escalation import escalation, verification_problem
+from agents.language.encoder import Encoder
+from benchmark.judge import JUDGE_MODEL
 from errors import CrosscutError
 from settings import RULES, Settings
 from storage import migrate
@@ -31,6 +33,14 @@ _PACKAGES = ("langgraph", "langgraph-checkpoint-postgres", "langchain-openai", "
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+_PLAYS = {"patient": "patient of personas"}
+_READERS = {
+    "risk": "the risk rules check alone",
+    "scoring": "the rules score alone",
+    "replies": "cues alone tell what a reply is",
+    "impressions": "no report can be written by the rules",
+}
+"""And what is so while one of them does not answer."""
 _NO_CHANNEL = "set CROSSCUT_WEBHOOK_URL or CROSSCUT_SMTP_URL to be told when you are away"
 
 
@@ -54,6 +64,7 @@ def all_checks(settings: Settings) -> list[Check]:
         _worker,
         _app,
         _gateway,
+        _readers,
         _safety,
         _browser,
     ]
@@ -143,15 +154,36 @@ def _app(settings: Settings) -> Iterator[Check]:
 
 def _gateway(settings: Settings) -> Iterator[Check]:
     roles = {role: model for role, model in settings.models.items() if model != RULES}
-    if not roles:
+    if not roles and settings.gateway_api_key is None:
         yield Check("models", "ok", "embedded rules for every role; nothing leaves this machine")
         return
     url = str(settings.gateway_base_url).rstrip("/")
-    named = ", ".join(f"{role}: {model}" for role, model in roles.items())
+    playing = [(_PLAYS.get(role, role), model) for role, model in roles.items()]
+    named = ", ".join(f"{role}: {model}" for role, model in [*playing, ("judge of report cards", JUDGE_MODEL)])
     if _answers(f"{url}/models", settings):
         yield Check("models", "ok", f"{named} at {url}")
     else:
         yield Check("models", "broken", f"{url} does not answer", "check GATEWAY_BASE_URL and GATEWAY_API_KEY")
+
+
+def _readers(_: Settings) -> Iterator[Check]:
+    """Each is loaded anew from its file: one that a running process has in memory says nothing of the next start."""
+    faults = {name: fault for name in _READERS if (fault := _reader_fault(name))}
+    sound = [name for name in _READERS if name not in faults]
+    if sound:
+        yield Check("embedded readers", "ok", ", ".join(sound))
+    for name, fault in faults.items():
+        until_then = f"install Crosscut anew; until then {_READERS[name]}"
+        yield Check(f"{name} reader", "broken", f"it does not answer ({fault})", until_then)
+
+
+def _reader_fault(name: str) -> str:
+    """The kind of what went wrong, or nothing."""
+    try:
+        Encoder(f"agents.{name}").read("sleep", "it answers")
+    except Exception as error:
+        return type(error).__name__
+    return ""
 
 
 def _safety(settings: Settings) -> Iterator[Check]:

@@ -18,7 +18,7 @@ from graph.runtime import InterviewRuntime
 from settings import Settings
 from storage.crypto import load_vault
 from storage.database import Database
-from storage.runs import Runs
+from storage.runs import Run, Runs
 from workers.celery_app import celery, process, send
 
 QUEUE = "batch"
@@ -78,11 +78,18 @@ def aggregate(run_id: str) -> bool:
     """Make the tables of a run whose cells have all ended; once, whoever else is told to."""
     runs = _runs()
     with runs.aggregating(run_id) as run:
-        if run is None:
-            return False
-        made = aggregated(parse_spec(run.spec), runs.cells(run_id))
-        runs.enter_aggregate(run_id, made.model_dump(mode="json"))
-    return True
+        return enter_tables(runs, run)
+
+
+def enter_tables(runs: Runs, run: Run | None) -> bool:
+    """Make them again where the run was taken up and ended anew meanwhile: whoever ended it found us at work, and left
+    it to us."""
+    while run is not None:
+        made = aggregated(parse_spec(run.spec), runs.cells(run.id))
+        if runs.enter_aggregate(run, made.model_dump(mode="json")):
+            return True
+        run = runs.to_aggregate(run.id)
+    return False
 
 
 @celery.task(name=SWEEP)

@@ -40,6 +40,7 @@ def keep_evidence(call: Diagnose, diagnosis: Diagnosis) -> Diagnosis:
             "diagnoses": tuple(sorted(kept, key=lambda one: -one.confidence)),
             "citations": cited,
             "rag_used": bool(cited),
+            "rag_claimed": diagnosis.rag_used,
             "removed": Removed(
                 quotes=_fewer(diagnosis.diagnoses, grounded, "quotes"),
                 citations=_phantoms(diagnosis, known | by_id),

@@ -2,14 +2,16 @@
 
 `read(text)` normalises for reading only; every span found in a reading maps back to the original text.
 `clauses(text)` splits it. `compile_patterns` and `Scanner` look for the cue tables' small pattern language.
-`frequencies(text)` reads how often, as days of the last fourteen. `is_readable` tells whether a text is English at all.
+`frequencies(text)` reads how often, as days of the last fourteen. `is_readable` tells whether a text is English at all,
+and `readable_part` what of it is.
 """
 
 from agents.language.clauses import Clause, clauses
 from agents.language.frequency import WINDOW_DAYS, Frequency, frequencies
+from agents.language.markup import tags
 from agents.language.matching import Found, Patterns, Scanner, Words, compile_patterns
 from agents.language.patterns import BOUNDARY
-from agents.language.readable import is_readable
+from agents.language.readable import is_readable, readable_part
 from agents.language.reading import Reading, read
 
 __all__ = [
@@ -27,4 +29,6 @@ __all__ = [
     "frequencies",
     "is_readable",
     "read",
+    "readable_part",
+    "tags",
 ]

@@ -17,6 +17,12 @@ from minilm import wordpieces
 LONGEST = 160
 """Pieces: what the encoders were trained on."""
 _REMEMBERED = 4096
+_SEPARATORS = 3
+
+
+def is_known_word(word: str) -> bool:
+    """Whether the vocabulary has a word as one piece: it has the words of English, and no row of keys."""
+    return wordpieces.tokenizer().token_to_id(word) is not None
 
 
 class Encoder:
@@ -35,6 +41,11 @@ class Encoder:
     def read(self, about: str, text: str) -> list[float]:
         """What the encoder makes of a text, as answer to what it is about. Asked again, it need not read again."""
         return list(self._remembered(about, text))
+
+    def holds(self, about: str, text: str) -> bool:
+        """Whether it reads all of a text; what goes beyond would be cut off unseen."""
+        signs = len(about) + len(text) + _SEPARATORS  # a piece has at least one sign
+        return signs <= LONGEST or len(wordpieces.encode(about, text).ids) <= LONGEST
 
     def forget(self) -> None:
         """So that what is read next is read in truth, and can be timed."""

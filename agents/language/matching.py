@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -185,11 +186,9 @@ def _begins(entry: _Entry, places: Places) -> list[int]:
     firsts = _positions(entry.firsts, places)
     if not firsts or entry.anchor is None or entry.anchor == entry.firsts:
         return firsts
-    anchors = _positions(entry.anchor, places)
-    last = max(anchors)
-    if len(anchors) == 1:
-        return [at for at in firsts if last - _REACH <= at <= last]
-    return [at for at in firsts if at <= last and any(0 <= anchor_at - at <= _REACH for anchor_at in anchors)]
+    anchors = sorted(_positions(entry.anchor, places))
+    following = [(at, bisect_left(anchors, at)) for at in firsts]
+    return [at for at, next_one in following if next_one < len(anchors) and anchors[next_one] - at <= _REACH]
 
 
 def _positions(words: frozenset[str] | None, places: Places) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from agents.language.tagging import Grade, Rule, Token
@@ -137,7 +138,7 @@ def _count(match: Match) -> Reading | None:
 def _so_many_times(match: Match) -> Reading | None:
     """Not 'twice the dose', nor 'once it gets dark' or 'all at once'."""
     following = match.after.text if match.after else ""
-    word = match.all[-1].text
+    word = match.all[-1].text if len(match.all) == 1 else ""  # "once or twice as I woke"
     if word == "once" and match.before and match.before.text == "at":
         return None
     if (word == "twice" and following in _AFTER_TWICE) or (word == "once" and following in _AFTER_ONCE):
@@ -268,7 +269,10 @@ def _named(match: Match) -> Reading | None:
     names = match.part("dow")
     if all(token.tag == "DOWAB" for token in names if token.tag.startswith("DOW")) and len(names) == 1:
         return None  # "I sat there"
-    twice = {"BOTH", "EVERY", "NUM"} & {token.tag for token in [*match.part("lead"), *names]} or match.part("tail")
+    words = [*match.part("lead"), *names]
+    times = [token for token, after in pairwise(words) if token.tag == "NUM" and after.tag == "IN"]
+    leads = {token.tag for token in words if token not in times}  # "two on Monday" are not two Mondays
+    twice = leads & {"BOTH", "EVERY", "NUM"} or match.part("tail")
     days = _named_days([token for token in names if token.tag in _NAMES], bool(twice))
     form = "weekly" if twice or any(token.tag == "DOWS" for token in names) else "dates"
     return Reading(float(days), "count", form=form)

@@ -91,7 +91,7 @@ def _plain(char: str) -> str:
     """One character as it is read; nothing for one that is invisible or only struck over another."""
     if unicodedata.category(char) == "Cf" or "\u0300" <= char <= "\u036f" or "\ufe00" <= char <= "\ufe0f":
         return ""
-    folded = unicodedata.normalize("NFKC", char).lower().translate(_QUOTES).translate(_CONTROLS)
+    folded = unicodedata.normalize("NFKC", char).lower().replace("\u0307", "").translate(_QUOTES).translate(_CONTROLS)
     return lexicon().styled.get(folded, folded)
 
 

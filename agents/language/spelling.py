@@ -12,6 +12,7 @@ from itertools import groupby
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.language.markup import tags
 from agents.language.readable import everyday_words
 
 Changes = list[tuple[int, int, str]]
@@ -22,6 +23,7 @@ _MASKED = re.compile(r"(?<!\w)\*{0,2}[a-z]+(?:\*+[a-z]*)+(?!\w)")
 _CHUNK = re.compile(r"[^\s\"(),;:?.]+")
 _REPEAT = re.compile(r"([a-z])\1{2,}")
 _RUN_TOGETHER = re.compile(r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|selfharm)[a-z]*(?!\w)")
+_GLUED = re.compile(r"(?<=\w)[\u2600-\u27bf\U0001f300-\U0001faff]+(?!\w)")
 _KMS = re.compile(r"(?<![\w.])kms(?!\w)")
 _BEFORE_DISTANCE = re.compile(
     r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|hundred|thousand"
@@ -58,6 +60,11 @@ class Lexicon:
     look_alikes: dict[str, str]
     phrases: dict[str, str]
     phrase: re.Pattern[str]
+
+
+def _markup(text: str) -> Changes:
+    """`ki<b></b>ll` is one word, and what a tag's settings say is not said by anybody."""
+    return list(tags(text))
 
 
 def _look_alikes(text: str) -> Changes:
@@ -197,7 +204,14 @@ def _phrases(text: str) -> Changes:
     return [(*match.span(), lexicon().phrases[" ".join(match[0].split())]) for match in found]
 
 
+def _glued_emoji(text: str) -> Changes:
+    """A face at a word's end is no part of the word."""
+    return [] if text.isascii() else [(*match.span(), f" {match[0]}") for match in _GLUED.finditer(text)]
+
+
 MENDS: tuple[Callable[[str], Changes], ...] = (
+    _markup,
+    _glued_emoji,
     _look_alikes,
     _spaced_letters,
     _masked,

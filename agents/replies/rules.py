@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -16,28 +16,48 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.language import BOUNDARY, Clause, Found, Scanner, Words, clauses, is_readable, read
+from agents.language import BOUNDARY, Clause, Found, Reading, Scanner, Words, clauses, is_readable, read
+from agents.replies.naming import items_named, names
 
 ReplyKind = Literal[
-    "answer", "empty", "wordless", "unreadable", "request", "earlier", "refusal", "question", "ready", "pause"
+    "answer",
+    "empty",
+    "wordless",
+    "unreadable",
+    "request",
+    "earlier",
+    "complaint",
+    "refusal",
+    "question",
+    "ready",
+    "pause",
 ]
 Topic = Literal["meaning", "readers", "length", "reason", "interviewer"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 # Where a reply has several signs, the first of these tells what to do about it.
-_ORDER: tuple[ReplyKind, ...] = ("request", "refusal", "question", "ready")
+_ORDER: tuple[ReplyKind, ...] = ("request", "complaint", "refusal", "question", "ready")
 _PUNCTUATION = re.compile(r"[^\w'\s]+|_|(?<!\w)'|'(?!\w)")
 _WORD = re.compile(r"[\w']+")
 _NO = frozenset({"no", "nope", "nah"})
+# "Yes" after a pause says that one is here; a name goes back to an item; who is in distress needs a pause.
+_ALIASES = {"here": "ready", "named": "earlier", "distress": "pause"}
 _PUZZLED = frozenset({"?", "??", "???", "????", "?!", "!?"})
 
 
 @dataclass(frozen=True)
 class Reply:
-    """`answers`: there is something in it to score, whatever else it is. `topic` is what a question is about."""
+    """`answers`: there is something in it to score, whatever else it is. `topic` is what a question is about.
+
+    `about` is the item that a patient went back to, where they named it, and `own` what of such a message is about the
+    open item. `distressed`: it is too much for the patient right now.
+    """
 
     kind: ReplyKind
     answers: bool = False
     topic: Topic = "meaning"
+    about: int = 0
+    own: str = ""
+    distressed: bool = False
 
 
 class _Cues(BaseModel):
@@ -59,8 +79,12 @@ class _Tables(BaseModel):
     longest_echo: int
     stopping_is_the_topic: tuple[int, ...]
     fillers: tuple[str, ...]
+    excuses: tuple[str, ...]
     small: str
     answering: tuple[str, ...]
+    denying: tuple[str, ...]
+    lasting: tuple[str, ...]
+    unwilling: tuple[str, ...]
     openers: tuple[str, ...]
     statements: tuple[str, ...]
     rhetorical: tuple[str, ...]
@@ -71,7 +95,8 @@ class _Tables(BaseModel):
 
 def read_by_rules(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     """Read a message that replies to `item`; `paused` when the conversation had been left off before it."""
-    reading = read(text).text
+    meant = read(text)
+    reading = meant.text
     if not reading.strip():
         return Reply("empty")
     if _is_wordless(reading):
@@ -85,7 +110,11 @@ def read_by_rules(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     if len(reading.split()) > longest_reply():
         wants_to_stop = "pause" in _Sentence(reading, parted[-1], context).kinds
         return Reply("pause" if wants_to_stop else "answer", answers=True)
-    return _decided([_Sentence(reading, parts, context) for parts in parted])
+    sentences = [_Sentence(reading, parts, context) for parts in parted]
+    reply = _decided(sentences)
+    if reply.kind == "earlier":
+        return went_back(meant, sentences, item)
+    return replace(reply, distressed=any(s.distressed for s in sentences))
 
 
 def longest_reply() -> int:
@@ -110,6 +139,34 @@ def _decided(sentences: list[_Sentence]) -> Reply:
     return Reply("answer", answers=True)
 
 
+def sentences_of(meant: Reading, item: int) -> list[_Sentence]:
+    parted = _sentences(meant.text)
+    return [_Sentence(meant.text, parts, _Context(item, paused=False, alone=len(parted) == 1)) for parts in parted]
+
+
+def went_back(meant: Reading, sentences: list[_Sentence], item: int) -> Reply:
+    """A message about an earlier item: which one, and what else it says of the open one.
+
+    What comes after the turn back belongs to it ("Can I change my answer? It should be every night."), unless it names
+    the open item; what comes before it does not.
+    """
+    turn = next((s for s in sentences if s.turns_back(item)), None)
+    if turn is None:
+        return Reply("earlier", about=_named(meant.text, item))
+    after = sentences[sentences.index(turn) + 1 :]
+    own = [s.span for s in sentences[: sentences.index(turn)] if s.says]
+    own += [turn.said_first] if turn.said_first else []
+    later = [s for s in after if s.says and items_named(s.text, before=item)[:1] == [item]]
+    own += [s.span for s in later]
+    told = " ".join(s.text for s in [turn, *after] if s not in later)
+    part = " ".join(meant.original[slice(*meant.span(*span))].strip() for span in own)
+    return Reply("earlier", answers=bool(part), about=_named(told, item), own=part)
+
+
+def _named(text: str, item: int) -> int:
+    return next((number for number in items_named(text, before=item) if number < item), 0)
+
+
 def _is_wordless(reading: str) -> bool:
     """No digit and no word; a lone letter of another script is part of a face."""
     letters = [char for char in reading if char.isalnum()]
@@ -118,9 +175,23 @@ def _is_wordless(reading: str) -> bool:
 
 def gives_orders(text: str) -> bool:
     """Whether a text tells the program what to do, instead of the interviewer how one has been."""
-    context = _Context(item=0, paused=False, alone=False)
-    reading = read(text).text
-    return any(_Sentence(reading, parts, context).orders for parts in _sentences(reading))
+    return any(sentence.orders for sentence in sentences_of(read(text), item=0))
+
+
+def in_distress(text: str) -> bool:
+    """Whether it is too much for the patient right now."""
+    return any(sentence.distressed for sentence in sentences_of(read(text), item=0))
+
+
+def lasts(reading: str) -> bool:
+    """Something in it with which nobody asks for a break."""
+    return any(found.label == "lasting" for found in _scanner().scan(Words(reading)))
+
+
+def denies(reading: str) -> bool:
+    """A no to what was asked, with nothing in it of not wanting to be asked."""
+    found = _scanner().scan(Words(reading))
+    return any(f.label == "denying" and f.start == 0 for f in found) and not any(f.label == "unwilling" for f in found)
 
 
 def _sentences(reading: str) -> list[list[Clause]]:
@@ -145,9 +216,11 @@ class _Sentence:
 
     def __init__(self, reading: str, parts: list[Clause], context: _Context) -> None:
         self.text = f" {BOUNDARY} ".join(_PUNCTUATION.sub(" ", clause.of(reading)).strip() for clause in parts)
+        self.span = parts[0].start, parts[-1].end
         self.asks = reading[parts[-1].end : parts[-1].end + 3].lstrip().startswith("?")
         self._covered = [False] * len(self.text)
         self._label(_scanner().scan(Words(self.text)), context)
+        self.said_first = self._before_turning_back(parts)
 
     def _label(self, found: list[Found], context: _Context) -> None:
         for filler in (f for f in found if f.label == "filler"):
@@ -155,7 +228,7 @@ class _Sentence:
         begins = self._clause_begins()
         returning = context.paused or any(f.label == "ready/whole" for f in found)
         cues = [f for f in found if context.takes(f.label) and (returning or not f.label.startswith("here/"))]
-        sure = [f for f in cues if self._counts(f, begins)]
+        sure = [f for f in cues if self._counts(f, begins) and not self._names_the_open(f, context.item)]
         for cue in sure:
             self._cover(cue)
         kinds = {cue.label.partition("/")[0] for cue in sure}
@@ -170,12 +243,36 @@ class _Sentence:
         rest = self._rest()
         if not kinds and not rest:
             kinds = {"ready"}
-        self.kinds = frozenset("ready" if kind == "here" else kind for kind in kinds)
+        self.kinds = frozenset(_ALIASES.get(kind, kind) for kind in kinds)
+        self.distressed = "distress" in kinds
+        self._turn = min((f.start for f in sure if f.label.startswith(("earlier/", "named/"))), default=None)
         signs = [f for f in found if f.label == "answering" and self._is_free(f)]
+        self._signs = [f.start for f in signs]
         self.says = frozenset(self.text[f.start : f.end] for f in signs)
         self.answers = bool(signs) or (not kinds and (bool(rest) or self._is_rhetorical(found)))
         self.tells = any(word not in _small_words() for word in rest)
         self.topic = next((name for name in TOPICS if any(f.label == f"topic {name}" for f in found)), TOPICS[0])
+
+    def turns_back(self, item: int) -> bool:
+        """Whether it goes back to an earlier item: by a cue, or by the name of one."""
+        named = items_named(self.text, before=item)
+        return "earlier" in self.kinds or bool(named and named[0] < item)
+
+    def _before_turning_back(self, parts: list[Clause]) -> tuple[int, int] | None:
+        """The clauses before the turn, if they say something. "No, about the last one" denies nothing."""
+        if self._turn is None:
+            return None
+        at = self.text.count(BOUNDARY, 0, self._turn)
+        first = [start for start in self._signs if self.text.count(BOUNDARY, 0, start) < at]
+        says = {word for start in first for word in _WORD.findall(self.text[start:])[:1]}
+        return (parts[0].start, parts[at - 1].end) if says - _NO else None
+
+    def _names_the_open(self, cue: Found, item: int) -> bool:
+        """ "About the mood one" goes back, unless mood is what was just asked about."""
+        if not cue.label.startswith("named/"):
+            return False
+        named = items_named(self.text[cue.start : cue.end], before=item)
+        return item in named or not named
 
     def _counts(self, cue: Found, begins: set[int]) -> bool:
         place = cue.label.partition("/")[2]
@@ -249,8 +346,11 @@ def _small_words() -> frozenset[str]:
 def _scanner() -> Scanner:
     tables = _tables()
     labelled: dict[str, tuple[str, ...]] = {
-        "filler": tables.fillers,
+        "filler": (*tables.fillers, *tables.excuses),
         "answering": tables.answering,
+        "denying": tables.denying,
+        "lasting": tables.lasting,
+        "unwilling": tables.unwilling,
         "opener": tables.openers,
         "statement": tables.statements,
         "rhetorical": tables.rhetorical,
@@ -258,4 +358,4 @@ def _scanner() -> Scanner:
     }
     for kind, cues in tables.kinds.items():
         labelled |= {f"{kind}/{place}": patterns for place, patterns in cues}
-    return Scanner(labelled, tables.groups)
+    return Scanner(labelled, {**tables.groups, "named": names()})

@@ -12,11 +12,12 @@ from agents.contract import Agent, AgentResult, Budget, json_agent
 from agents.models import ChatClient
 from agents.prompts import Prompt, as_data
 from agents.risk.rules import check_risk
-from agents.risk.verdict import RANK, Level, RiskVerdict
+from agents.risk.verdict import RANK, Engine, Level, RiskVerdict, Span, shown
 from instruments.level1 import level1
 from instruments.profile import RiskFlags, Wire
 
 _REMEMBERED = 64
+_ENGINES: dict[Engine, Engine] = {"rules": "rules+llm", "rules+reader": "rules+reader+llm"}
 
 
 class MessageToCheck(BaseModel):
@@ -56,6 +57,10 @@ class RiskChecker:
                 "risk", _no_opinion, ModelOpinion, _variables, client=client, budget=limits, prompt=prompt
             )
 
+    @property
+    def has_model(self) -> bool:
+        return self._model is not None
+
     def read(self, message: MessageToCheck) -> RiskVerdict:
         """The rules alone. A message is read when it arrives and again in its turn: the second time costs nothing."""
         known = self._read.get(message.message_id)
@@ -76,7 +81,7 @@ class RiskChecker:
         if self._model is None or verdict.level == "stop":
             return Checked(verdict)
         result = self._model.run(message)
-        return Checked(_timed(_merged(verdict, result), began), result)
+        return Checked(_timed(_merged(verdict, result, message.text), began), result)
 
 
 def _no_opinion(_: MessageToCheck) -> ModelOpinion:
@@ -91,16 +96,23 @@ def _variables(message: MessageToCheck) -> dict[str, str]:
     }
 
 
-def _merged(verdict: RiskVerdict, result: AgentResult[ModelOpinion]) -> RiskVerdict:
-    """The higher level stands; an opinion that could not be had changes nothing but the record."""
+def _merged(verdict: RiskVerdict, result: AgentResult[ModelOpinion], text: str) -> RiskVerdict:
+    """The higher level stands, with the flags of both; an opinion that could not be had changes only the record."""
     seen = {"model": result.model, "prompt_version": result.prompt_version}
     if result.engine == "rules":
         return verdict.model_copy(update={**seen, "degraded": True})
     opinion = result.output
-    update: dict[str, object] = {**seen, "model_level": opinion.level, "engine": "rules+llm"}
+    update: dict[str, object] = {**seen, "model_level": opinion.level, "engine": _ENGINES[verdict.engine]}
+    if opinion.level != "none":
+        update |= {"flags": verdict.flags | _flags(opinion)}
     if RANK[opinion.level] > RANK[verdict.level]:
-        update |= {"level": opinion.level, "rule": "model", "flags": verdict.flags | _flags(opinion)}
+        update |= {"level": opinion.level, "rule": "model", "spans": shown((*_whole(text), *verdict.spans))}
     return verdict.model_copy(update=update)
+
+
+def _whole(text: str) -> tuple[Span, ...]:
+    """A model does not say which words it means: the therapist gets them all."""
+    return (Span(start=0, end=len(text), cue="model"),) if text else ()
 
 
 def _flags(opinion: ModelOpinion) -> RiskFlags:

@@ -60,7 +60,8 @@ class Sentence:
     @cached_property
     def text(self) -> str:
         """With a boundary between clauses, and what is said but not meant covered."""
-        idioms = modifier_scanner("idioms", "leaving").scan(self._marked_words)
+        parting = ("parting",) if self.message.only_parts else ()
+        idioms = modifier_scanner("idioms", "leaving", *parting).scan(self._marked_words)
         covered = _covered(self.marked, idioms)
         panic = modifier_scanner("panic")
         if not panic.may_match(self._marked_words):
@@ -97,13 +98,32 @@ class Sentence:
         unread = marks.get("pseudo_negation", [])
         for name in ("negators", "thought"):
             marks[name] = _outside(marks.get(name, []), unread)
+        marks["conditions"] = _outside(marks.get("conditions", []), marks.get("asides", []))
         return marks
 
     @cached_property
     def leaves_off(self) -> bool:
         """Whether it asks to stop the conversation, and says nothing else."""
-        asked = modifier_scanner("leaving").scan(self._marked_words)
-        rest = _WORD.findall(_covered(self.marked, asked)) if asked else [""]
+        return self.message.only_parts or self.says_only("leaving")
+
+    @cached_property
+    def only_refuses(self) -> bool:
+        """Whether it says of some act that it will not be done, and nothing else."""
+        return self.has_apart("refusing") and self.says_only("refusing", "assuring")
+
+    @cached_property
+    def is_everyday(self) -> bool:
+        """Whether it says of something kind or ordinary that it will be done, and nothing else."""
+        return self.has_apart("everyday") and self.says_only("everyday", "ordinary_when")
+
+    def has_apart(self, name: str) -> bool:
+        """As `has`, of a table that is not read with every sentence."""
+        return bool(modifier_scanner(name).scan(self._marked_words))
+
+    def says_only(self, *names: str) -> bool:
+        """Whether it is covered by these tables of the idioms but for small words."""
+        said = modifier_scanner(*names).scan(self._marked_words)
+        rest = _WORD.findall(_covered(self.marked, said)) if said else [""]
         return all(word in small_words() for word in rest)
 
     @cached_property
@@ -150,6 +170,11 @@ class Message:
         for clause in clauses(reading.text):
             by_sentence.setdefault(clause.sentence, []).append(clause)
         self.sentences = [Sentence(self, number, parts) for number, parts in enumerate(by_sentence.values())]
+
+    @cached_property
+    def only_parts(self) -> bool:
+        """Whether all of it greets, takes leave or puts off; beside anything else such words may be the answer."""
+        return all(sentence.says_only("leaving", "parting") for sentence in self.sentences)
 
     @cached_property
     def safe_until(self) -> int:

@@ -21,7 +21,9 @@ _OWN = re.compile(
 _ME = re.compile(r"\bme\b")
 _BEGINS_WITH_SELF = re.compile(r"(?:i|i'm|i've|i'll|i'd|we|we'll|we're|my|am)\b")
 _CERTAIN = re.compile(r"\b(?:going to|will|'ll|i'll|tonight|tomorrow|decided|intend|plan|planning|about to)\b")
-_OR = re.compile(r"\s*(?:or|nor|let alone)\b")
+_SAID_IN_JEST = re.compile(r"\b(?:kill|killing|murder|murdering)\b")
+_HANDED_ON = re.compile(r"\s*(?:or|nor|let alone|any|anything)\b")
+_TOLD_TO = re.compile(r"\b(?:told|tells?|telling|ordered|dared|urged)(?: me| us)? to\b")
 _LONE_NO = re.compile(
     r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$"
 )
@@ -62,8 +64,9 @@ def lowered(hit: Hit) -> Hit:
 
 
 def _before(hit: Hit, name: str) -> list[Found]:
-    """The marks in the hit's scope, before it."""
-    return hit.sentence.marks(name, hit.sentence.scope(hit)[0], hit.start)
+    """The marks in the hit's scope, before it; 'sometimes I want' reaches over the fresh start that it contains."""
+    begin = hit.sentence.scope(hit)[0]
+    return [mark for mark in hit.sentence.marks(name, hit.clause.start, hit.start) if begin < mark.end]
 
 
 def is_story(hit: Hit) -> bool:
@@ -73,13 +76,27 @@ def is_story(hit: Hit) -> bool:
         return False
     if sentence.has("play_fights") and hit.cue.concern == "violence":
         return True
-    if sentence.has("games") and not _OWN.search(hit.words) and hit.cue.concern in ("violence", "suicide"):
+    is_played = hit.cue.concern == "violence" or (hit.cue.concern == "suicide" and not _OWN.search(hit.words))
+    if is_played and _is_in_a_game(hit):
         return hit.cue.level != "stop" or not sentence.has("earnest")
     if sentence.marks("dreams", hit.clause.start, hit.start):
         return not _CERTAIN.search(hit.words)
+    if hit.cue.concern == "voices" and all(hit.start <= m.start < hit.end for m in sentence.marks("stories")):
+        return False  # 'the radio told me to …'
     return sentence.has("stories") and not (
         hit.cue.level == "stop" or _OWN.search(hit.words) or sentence.has("looked_up")
     )
+
+
+def _is_in_a_game(hit: Hit) -> bool:
+    """A game named in its clause, or played in its sentence: 'he broke my console' makes no game of a threat."""
+    sentence = hit.sentence
+    if not sentence.has("games"):
+        return False
+    if sentence.marks("games", hit.clause.start, hit.clause.end):
+        return True
+    in_earnest = hit.cue.level == "stop" or hit.cue.attempt
+    return not in_earnest or sentence.has("playing") or not sentence.has("game_things")
 
 
 def is_of_another(hit: Hit) -> bool:
@@ -103,10 +120,15 @@ def _is_of_victim(hit: Hit) -> bool:
 
 
 def _is_reported(hit: Hit) -> bool:
-    """Somebody else said it: 'he told me to …', 'my ex said I should …'."""
+    """Somebody else said it: 'got told to …', 'my ex said I should …', 'in the film he says I will …'."""
+    if _TOLD_TO.search(hit.words):
+        return hit.cue.concern != "voices"
+    begin = hit.clause.start
     if hit.cue.level == "stop" and _OWN.search(hit.words):
-        return False
-    speech = hit.sentence.marks("speech", hit.clause.start, hit.start)
+        if not hit.sentence.has("stories"):
+            return False
+        begin = hit.sentence.scope(hit)[0]  # 'mum says watch telly I'm going to …' is one's own
+    speech = hit.sentence.marks("speech", begin, hit.start)
     return bool(speech) and _last_person(hit.sentence, speech[-1].start, hit.clause.start) == "others"
 
 
@@ -140,22 +162,25 @@ def is_asked(hit: Hit) -> bool:
 
 
 def is_negated(hit: Hit) -> bool:
-    """An odd number of negations before it in its scope, handed on by 'or', or a denial right after it."""
+    """An odd number of negations before it in its scope, handed on ('or', 'any'), or a denial right after it."""
     if hit.cue.inherent:
         return False
     sentence, clause = hit.sentence, hit.clause
     count = _count(sentence, _before(hit, "negators"))
     index = sentence.clause_index(hit.start)
-    if count == 0 and index and _OR.match(sentence.text, clause.start):
+    if count == 0 and index and _HANDED_ON.match(sentence.text, clause.start):
         previous = sentence.clauses[index - 1]
         count = _count(sentence, sentence.marks("negators", previous.start, previous.end))
     return bool(count % 2) or bool(_AFTER_DENIAL.match(sentence.text[hit.end : clause.end])) or _is_answered_no(hit)
 
 
 def _count(sentence: Sentence, negations: list[Found]) -> int:
-    """Negations, where 'neither … nor' is one and so is 'no … and never'."""
+    """Negations, where 'neither … nor' is one and so are 'no … and never' and 'not … and have never'."""
     words = [sentence.text[mark.start : mark.end] for mark in negations]
-    return 1 if any(word in ("nor", "neither", "no", "none") for word in words) else len(words)
+    if any(word in ("nor", "neither", "no", "none") for word in words):
+        return 1
+    joint = sentence.text.rfind(" and ", 0, negations[-1].start) if negations else -1
+    return sum(mark.start > joint for mark in negations)
 
 
 def _is_answered_no(hit: Hit) -> bool:
@@ -185,18 +210,25 @@ def is_taken_back(hit: Hit) -> bool:
     if _CERTAIN.search(hit.words):
         return False
     sentence = hit.sentence
-    rest = [clause.of(sentence.text) for clause in sentence.clauses[sentence.clause_index(hit.end - 1) + 1 :]]
+    following = sentence.clause_index(hit.end - 1) + 1
+    rest = [clause.of(sentence.text) for clause in sentence.clauses[following : following + 2]]
     if not rest and sentence.following:
         rest = [sentence.following.text]
-    return any(_TAKEN_BACK.match(text) for text in rest[:2])
+    return any(_TAKEN_BACK.match(text) for text in rest)
 
 
 def is_past(hit: Hit) -> bool:
     """Long ago. A time named before a fresh start ('I used to, now I'm going to') does not hold for what is to come."""
     begin, end = hit.sentence.scope(hit)
-    if hit.sentence.marks("past", begin, end):
+    if hit.sentence.marks("past", begin, end) or _is_told(hit):
         return True
     return not _CERTAIN.search(hit.words) and bool(hit.sentence.marks("past", hit.clause.start, hit.clause.end))
+
+
+def _is_told(hit: Hit) -> bool:
+    """'I tried in May'; 'I'm going to in May' lies ahead."""
+    place = hit.clause.start, hit.clause.end
+    return bool(hit.sentence.marks("maybe_past", *place) and hit.sentence.marks("past_tense", *place))
 
 
 def is_over(hit: Hit) -> bool:
@@ -213,8 +245,10 @@ def is_idle(hit: Hit) -> bool:
 
 
 def is_joke(hit: Hit) -> bool:
-    """Laughed off, and without a day or means."""
-    return hit.sentence.has("jokes") and not hit.sentence.has("dated")
+    """Laughed off, and without a day or means. To stab somebody is no joke; for 'kill' see `raising`."""
+    if not hit.sentence.has("jokes") or hit.sentence.has("dated"):
+        return False
+    return hit.cue.id != "violence-intent" or _SAID_IN_JEST.search(hit.words) is not None
 
 
 def is_denied_answer(sentence: Sentence) -> bool:

@@ -29,6 +29,7 @@ class Limits(BaseModel):
     stop_from_none: float
     stop_from_flag: float
     flag_from_none: float
+    substance_from_none: float
     concern: float
     doubt_inferred: float
 
@@ -47,6 +48,10 @@ class Opinion:
     stop: float
     risk: float
     concerns: dict[Concern, float]
+
+    @property
+    def likeliest(self) -> Concern:
+        return max(self.concerns, key=lambda concern: self.concerns[concern])
 
 
 @cache

@@ -5,27 +5,38 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+from collections.abc import Sequence
 
-from agents.language import Reading, is_readable, read
+from agents.language import Reading, is_readable, read, readable_part, tags
+from agents.risk import reader
+from agents.risk.foreign import languages, unaccented
 from agents.risk.message import Hit, Message
 from agents.risk.modifiers import lowered
 from agents.risk.raising import answered, raised
 from agents.risk.second import with_second_opinion
-from agents.risk.tables import Concern, compile_tables, languages
-from agents.risk.verdict import RANK, RiskVerdict, Span
+from agents.risk.tables import Concern, compile_tables
+from agents.risk.verdict import RANK, Level, RiskVerdict, Span, shown
+from agents.risk.version import version
+from agents.risk.voices import commanded
 from instruments.profile import RiskFlags
 
 FAULT = "engine-fault"
-_MAX_SPANS = 8
+UNREADABLE = "unreadable"
 _MAX_CUES = 16
+_AROUND = 120  # characters on each side of a cue that are quoted with it at most
+_EDGES = " \t\n,;:-—"
+_SUMS = ("raised", "recent")
+_DATED = "item-11-dated"
+_COMPANY: dict[str, tuple[Concern, ...]] = {"other-plan": ("violence", "voices")}
+_OWN: tuple[Concern, ...] = ("suicide", "self_harm", "voices")
 log = logging.getLogger("crosscut.safety")
-_TO_DIE = re.compile(r"yourself|myself|jump|die|end|step in front|dead")
-_TO_HURT_ONESELF = re.compile(r"\bcut\b|hurt (?:your|my)self|burn")
 
 
 def warm_up() -> None:
     """Load and compile all that a check needs, before a patient waits for it."""
     compile_tables()
+    languages()
+    version()
     check_risk("I am well.")
 
 
@@ -35,7 +46,7 @@ def check_risk(text: str, item: int = 0) -> RiskVerdict:
     A fault of the engine itself must not let a message pass: it is a flag, marked degraded.
     """
     try:
-        return _judged(text, item)
+        return _judged(text, item).model_copy(update={"tables": version()})
     except Exception as error:
         log.critical("the risk rules failed on a message: %s", type(error).__name__)
         return RiskVerdict(level="flag", rule=FAULT, cues=(FAULT,), degraded=True)
@@ -53,27 +64,60 @@ def _judged(text: str, item: int) -> RiskVerdict:
     hits += answered(message, item)
     hits += raised(message, hits, item)
     verdict = _verdict(reading, hits)
-    if not is_readable(_visible(text)):
-        unread = RiskVerdict(level="flag", rule="unreadable", cues=("unreadable",))
-        return unread if verdict.level == "none" else verdict
-    return with_second_opinion(verdict, message, item)
+    english = _english(reading)
+    if english == text:
+        return with_second_opinion(verdict, message, item)
+    if english:
+        verdict = with_second_opinion(verdict, Message(read(english)), item)
+    return _with_unreadable(verdict)
 
 
-def _visible(text: str) -> str:
-    return text if text.isascii() else "".join(char for char in text if unicodedata.category(char) != "Cf")
+def _with_unreadable(verdict: RiskVerdict) -> RiskVerdict:
+    """What nobody can read is a flag at least, and takes nothing from what was read beside it."""
+    marked = verdict.model_copy(update={"cues": (*verdict.cues, UNREADABLE)})
+    return marked if verdict.level != "none" else marked.model_copy(update={"level": "flag", "rule": UNREADABLE})
+
+
+def _english(reading: Reading) -> str:
+    """The original text, or as much of it as can be read, with the rest blanked; empty if that is nothing."""
+    named = _foreign_places(reading)
+    chars = list(reading.original)
+    for start, end in named:
+        chars[start:end] = " " * (end - start)
+    seen = _visible(reading.original)
+    visible = "".join(chars[place] for place in seen)
+    if not named and is_readable(visible):
+        return reading.original
+    kept = readable_part(visible)
+    if not kept:
+        return ""
+    for place, char in zip(seen, kept, strict=True):
+        chars[place] = char
+    return "".join(chars)
+
+
+def _visible(text: str) -> Sequence[int]:
+    """The places of what is seen on a page: no tags, and no character without a look."""
+    places: Sequence[int] = range(len(text))
+    if not text.isascii():
+        places = [place for place in places if unicodedata.category(text[place]) != "Cf"]
+    hidden = {place for start, end, _ in tags(text) for place in range(start, end)}
+    return [place for place in places if place not in hidden] if hidden else places
 
 
 def _foreign(reading: Reading) -> RiskVerdict | None:
-    text = reading.text
+    text = unaccented(reading.text)
     for language in languages():
-        if not language.may_occur(text):
-            continue
-        found: tuple[tuple[Concern, re.Match[str] | None], ...]
-        found = (("suicide", language.suicide.search(text)), ("violence", language.violence.search(text)))
-        for concern, match in found:
-            if match:
-                return _foreign_stop(reading, language.name, concern, match)
+        found = language.danger(text)
+        if found is not None:
+            return _foreign_stop(reading, language.name, *found)
     return None
+
+
+def _foreign_places(reading: Reading) -> list[tuple[int, int]]:
+    """Where danger is named in another language, denied or told of: too short, perhaps, to be told from English."""
+    text = unaccented(reading.text)
+    return [reading.span(*place) for language in languages() for place in language.named(text)]
 
 
 def _foreign_stop(reading: Reading, name: str, concern: Concern, match: re.Match[str]) -> RiskVerdict:
@@ -87,12 +131,29 @@ def _verdict(reading: Reading, hits: list[Hit]) -> RiskVerdict:
     affirmed = [hit for hit in hits if hit.affirmed]
     if not affirmed:
         return RiskVerdict(level="none", cues=_applied(hits))
-    top = max(affirmed, key=lambda h: RANK[h.level])
+    # the second reader may doubt an inferred stop, never one that is said outright beside it
+    top = max(affirmed, key=lambda h: (RANK[h.level], not reader.is_inferred(h.cue.id)))
     flags = RiskFlags()
     for hit in affirmed:
         flags = flags | _flags(hit)
-    spans = tuple(_span(reading, hit) for hit in affirmed if hit.level == top.level)[:_MAX_SPANS]
+    spans = shown(_span(reading, hit) for hit in _quoted(hits, top.level))
     return RiskVerdict(level=top.level, flags=flags, rule=top.cue.id, spans=spans, cues=_applied(hits))
+
+
+def _quoted(hits: list[Hit], level: Level) -> list[Hit]:
+    """What made the level; for a stop that was put together, also what it was put together from."""
+    quoted = [hit for hit in hits if hit.level == level]
+    sums = [hit.cue.id.partition(":")[0] for hit in quoted if level == "stop" and _is_sum(hit)]
+    company = {concern for name in sums for concern in _COMPANY.get(name, _OWN)}
+    return quoted + [hit for hit in hits if hit.cue.concern in company and _is_hint(hit)]
+
+
+def _is_sum(hit: Hit) -> bool:
+    return hit.cue.id == _DATED or any(name in hit.applied for name in _SUMS)
+
+
+def _is_hint(hit: Hit) -> bool:
+    return hit.level == "flag" or (hit.cue.level == "core" and "blocked" not in hit.applied)
 
 
 def _applied(hits: list[Hit]) -> tuple[str, ...]:
@@ -101,23 +162,31 @@ def _applied(hits: list[Hit]) -> tuple[str, ...]:
 
 def _span(reading: Reading, hit: Hit) -> Span:
     offset = hit.sentence.offset
-    start, end = reading.span(offset + hit.start, offset + hit.end)
+    start, end = _clause(hit)
+    start, end = reading.span(offset + start, offset + end)
     return Span(start=start, end=end, cue=hit.cue.id)
+
+
+def _clause(hit: Hit) -> tuple[int, int]:
+    """A cue with the clause in which it stands: "nearly" tells a therapist nothing. Of a long one, what is nearest."""
+    text = hit.sentence.plain
+    start, end = min(hit.start, hit.clause.start), max(hit.end, hit.clause.end)
+    if start < hit.start - _AROUND:
+        space = text.find(" ", hit.start - _AROUND, hit.start)
+        start = space if space >= 0 else hit.start
+    if end > hit.end + _AROUND:
+        end = max(text.rfind(" ", hit.end, hit.end + _AROUND), hit.end)
+    before, after = text[start : hit.start], text[hit.end : end]
+    return hit.start - len(before.lstrip(_EDGES)), hit.end + len(after.rstrip(_EDGES))
 
 
 def _flags(hit: Hit) -> RiskFlags:
     if hit.cue.concern == "voices":
-        return _flags_of(_commanded(hit.words), active=True)
+        return _flags_of(commanded(hit) or "violence", active=True)
     found = _flags_of(hit.cue.concern, active=not (hit.cue.passive or hit.cue.attempt))
     if hit.cue.attempt and "overdos" in hit.words:
         found = found | RiskFlags(substance_abuse_signal=True)
     return found
-
-
-def _commanded(words: str) -> Concern:
-    if _TO_DIE.search(words):
-        return "suicide"
-    return "self_harm" if _TO_HURT_ONESELF.search(words) else "violence"
 
 
 def _flags_of(concern: Concern, *, active: bool) -> RiskFlags:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -45,16 +44,7 @@ class Cue:
     weight: float = 0.0
 
 
-class _LanguageData(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    keys: tuple[str, ...]
-    suicide: tuple[str, ...]
-    violence: tuple[str, ...]
-
-
-def _load(name: str) -> dict[str, Any]:
+def load_table(name: str) -> dict[str, Any]:
     return tomllib.loads(files("agents.risk").joinpath(name).read_text("utf-8"))
 
 
@@ -62,7 +52,9 @@ def _load(name: str) -> dict[str, Any]:
 def _cue_files() -> tuple[dict[str, Any], ...]:
     """Every table under cues/, in order of name: a new one needs no other change."""
     folder = files("agents.risk").joinpath("cues")
-    return tuple(_load(f"cues/{name}") for name in sorted(f.name for f in folder.iterdir() if f.name.endswith(".toml")))
+    return tuple(
+        load_table(f"cues/{name}") for name in sorted(f.name for f in folder.iterdir() if f.name.endswith(".toml"))
+    )
 
 
 @cache
@@ -97,19 +89,21 @@ def _cue_groups() -> dict[str, list[str]]:
 @cache
 def modifier_scanner(*names: str) -> Scanner:
     """Finds what changes the meaning of a cue; without names, all the modifiers that are read beside a cue."""
-    data = {**_load("modifiers.toml"), **_load("idioms.toml")}
+    data = {**load_table("modifiers.toml"), **load_table("idioms.toml")}
     groups = data.pop("groups")
     chosen = names or tuple(name for name in data if name not in _READ_APART)
     return Scanner({name: data[name]["patterns"] for name in chosen}, groups)
 
 
-_READ_APART = ("idioms", "leaving", "panic", "safety")
+_BESIDE = ("assuring", "ordinary_when")  # read only with those that they may stand beside
+_ALONE = ("leaving", "parting", "panic", "safety", "refusing", "reopening", "everyday")
+_READ_APART = ("idioms", *_ALONE, *_BESIDE)
 
 
 @cache
 def small_words() -> frozenset[str]:
     """What may stand beside a wish to leave off without saying anything."""
-    return frozenset(_load("idioms.toml")["leaving"]["small"])
+    return frozenset(load_table("idioms.toml")["leaving"]["small"])
 
 
 def compile_tables() -> None:
@@ -119,37 +113,17 @@ def compile_tables() -> None:
         cue_scanner(supports=True),
         modifier_scanner(),
         modifier_scanner("idioms", "leaving"),
-        *map(modifier_scanner, _READ_APART[1:]),
+        modifier_scanner("idioms", "leaving", "parting"),
+        modifier_scanner("leaving", "parting"),
+        modifier_scanner("refusing", "assuring"),
+        modifier_scanner("everyday", "ordinary_when"),
+        *map(modifier_scanner, _ALONE),
     ):
         scanner.compile()
-    languages()
     answers()
-
-
-@dataclass(frozen=True)
-class Language:
-    """What means danger in another language; `keys` are letters without which neither pattern can match."""
-
-    name: str
-    keys: tuple[str, ...]
-    suicide: re.Pattern[str]
-    violence: re.Pattern[str]
-
-    def may_occur(self, text: str) -> bool:
-        return any(key in text for key in self.keys)
-
-
-@cache
-def languages() -> tuple[Language, ...]:
-    entries = [_LanguageData.model_validate(entry) for entry in _load("languages.toml")["languages"]]
-    return tuple(Language(e.name, e.keys, _any_of(e.suicide), _any_of(e.violence)) for e in entries)
-
-
-def _any_of(expressions: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{expression})" for expression in expressions))
 
 
 @cache
 def answers() -> dict[str, Patterns]:
     """How an answer to the item's question is affirmed or denied."""
-    return {name: compile_patterns(entry["patterns"], {}) for name, entry in _load("answers.toml").items()}
+    return {name: compile_patterns(entry["patterns"], {}) for name, entry in load_table("answers.toml").items()}

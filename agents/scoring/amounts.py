@@ -28,15 +28,15 @@ def cigarettes(answer: Answer) -> list[Amount]:
 
 
 def _amounts(tokens: tuple[Token, ...], table: Measures) -> list[Amount]:
-    found = []
+    found: list[Amount] = []
     for at, token in enumerate(tokens):
         measured = _measured(tokens, at, table)
         if measured is None:
             continue
-        end, each = measured
+        end, each, more = measured
         number = _number(tokens, at)
-        if number is not None:
-            found.append(Amount(token.start, tokens[end].end, number * each))
+        if number is not None and not (found and token.start < found[-1].end):
+            found.append(Amount(token.start, tokens[end].end, (number + more) * each))
     return found
 
 
@@ -53,22 +53,35 @@ def _number(tokens: tuple[Token, ...], at: int) -> float | None:
     return token.value
 
 
-def _measured(tokens: tuple[Token, ...], at: int, table: Measures) -> tuple[int, float] | None:
-    """Where the thing that a number measures stands, and how much one of it is."""
+def _measured(tokens: tuple[Token, ...], at: int, table: Measures) -> tuple[int, float, float] | None:
+    """Where the thing that a number measures stands, how much one of it is, and the half that follows it."""
     if tokens[at].tag not in ("NUM", "ROUGH", "A"):
         return None
     for place in range(at + 1, min(at + 1 + _REACH, len(tokens))):
         token = tokens[place]
         if token.tag in ("NUM", "ROUGH", "A", "COMMA", "STOP", "DAY", "TIME", "HOUR"):
             return None
+        if token.text in table.nothing:
+            return place, 0.0, 0.0
         if token.text in table.each:
             return _with_contents(tokens, place, table)
     return None
 
 
-def _with_contents(tokens: tuple[Token, ...], place: int, table: Measures) -> tuple[int, float]:
-    """'a bottle of whisky' is more than a bottle."""
-    each = table.each[tokens[place].text]
-    if tokens[place].text in table.filled and place + 2 < len(tokens) and tokens[place + 1].text == "of":
-        return place + 2, table.contents.get(tokens[place + 2].text, each)
-    return place, each
+def _with_contents(tokens: tuple[Token, ...], place: int, table: Measures) -> tuple[int, float, float]:
+    """'a bottle of whisky' is more than a bottle, and a can of cola is none; 'a bottle and a half of wine'."""
+    name = tokens[place].text
+    each = table.each[name]
+    halves = [token.text for token in tokens[place + 1 : place + 4]] == ["and", "a", "half"]
+    end = place + 3 if halves else place
+    more = 0.5 if halves else 0.0
+    following = [token.text for token in tokens[end + 1 : end + 1 + _REACH]]
+    if following[:1] != ["of"]:
+        return end, each, more
+    if any(word in table.nothing for word in following):
+        return end + 2, 0.0, 0.0
+    return (
+        end + 2 if len(following) > 1 else end,
+        (table.contents.get(following[1], each) if name in table.filled and len(following) > 1 else each),
+        more,
+    )

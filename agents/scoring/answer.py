@@ -30,6 +30,11 @@ class Answer:
     tokens: tuple[Token, ...]
     item: int
 
+    @property
+    def tells_of_others_or_before(self) -> bool:
+        """Whether other people or another time are spoken of: a count may then be theirs."""
+        return any(part.who == "other" or part.has("person", "past", "quit") for part in self.parts)
+
     def sentence(self, part: Part) -> tuple[Part, ...]:
         return self.sentences[part.sentence]
 

@@ -32,7 +32,10 @@ def _answer(number: int, line: str, follow_up_from: int) -> dict[str, object]:
         asked = _Line.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        return {"id": None, "error": f"line {number}: {'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}"}
+        return {
+            "id": _id_of(line),
+            "error": f"line {number}: {'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}",
+        }
     score = score_by_rules(asked)
     return {
         "id": asked.id,
@@ -43,3 +46,13 @@ def _answer(number: int, line: str, follow_up_from: int) -> dict[str, object]:
         "needsFollowUp": asked.follow_up_answer is None and score.ambiguity >= follow_up_from,
         "engine": "rules",
     }
+
+
+def _id_of(line: str) -> str | int | None:
+    """So that an error can be put beside its answer; None where the line tells no id."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    told = found.get("id") if isinstance(found, dict) else None
+    return told if isinstance(told, str | int) and not isinstance(told, bool) else None

@@ -16,7 +16,7 @@ OWN, PLAIN, BESIDE, LOOSE = 4, 3, 2, 1
 """How surely a claim is about the item: in the item's own words; in none but the answer's; beside a clause in some
 other words; in the same clause as those."""
 NOT_DAYS = ("severity", "ago", "within")
-_MORE_THAN_USUAL = (3, 4, 5)
+MORE_THAN_USUAL = (3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,4 @@ class Clause:
     @property
     def _is_unchanged(self) -> bool:
         """'No more than at any other time' denies an item that asks for more than usual."""
-        return self.part.item in _MORE_THAN_USUAL and self.part.has("unchanged")
+        return self.part.item in MORE_THAN_USUAL and self.part.has("unchanged")

@@ -62,7 +62,7 @@ class _Side:
 
 def contrasted(answer: Answer, scopes: Scopes) -> Contrast | None:
     """What two sides that make up the fourteen days come to; None where there are no two, or they do not differ."""
-    sides = _counted_and_rest(answer, scopes) or _both_counted(answer, scopes)
+    sides = _counted_and_rest(answer, scopes) or _both_counted(answer, scopes) or _in_one_clause(answer, scopes)
     if sides is None:
         return None
     some, rest = sides
@@ -130,6 +130,16 @@ def _both_counted(answer: Answer, scopes: Scopes) -> tuple[_Side, _Side] | None:
         _Side(first, some.days, _of_some(answer, before, some, scopes), some),
         _Side(second, rest.days, _of_some(answer, after, rest, scopes), rest),
     )
+
+
+def _in_one_clause(answer: Answer, scopes: Scopes) -> tuple[_Side, _Side] | None:
+    """'Calm for two days and anxious for the remainder'."""
+    for part, count in _counts(answer, scopes):
+        left = [found for found in part.found("leftover") if found.start >= count.end]
+        if left and len(part.matters) > 1:
+            some, rest = (Leaning(part.value_near(place), is_sure=True) for place in (count, left[0]))
+            return _Side(part, count.days, some, count), _Side(part, WINDOW_DAYS - count.days, rest, count)
+    return None
 
 
 def _counts(answer: Answer, scopes: Scopes) -> list[tuple[Part, Frequency]]:

@@ -18,15 +18,21 @@ _NEAR = 12
 _AROUND = 4
 _SAYING = ("yes", "no", "fine", "bad", "correction", "not_never", "unknown")
 _FREE = re.compile(
-    r"\s*(?:off\b(?! on)|(?:(?:were|was|are|i was) )?"
-    r"(?:free|without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
+    r"\s*(?:(?:in |of |over )?(?:this|the|these) (?:past |last )?(?:fortnight|two weeks|14 days|fourteen days) )?"
+    r"(?:off\b(?! on)|(?:(?:were|was|are|i was) )?(?:(?:\w+[- ])?free|"
+    r"without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
 _WITHOUT = re.compile(r"\s*without\b")  # "ten days without interest"
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(
     r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
 )
-_OFF = re.compile(r"\s*(?:'s )?(?:off\b(?! on)|(?:of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)")
+_OFF = re.compile(
+    r"\s*(?:'s )?(?:off\b(?! on)|(?:in |of |any |a )?(?:peace|rest|respite|let-?up|break|relief|reprieve)\b)"
+)
+_EASED = re.compile(
+    r"\b(?:rested|eased|let up|lifted|stopped|paused|skipped|missed|spared|quiet)\b"
+)  # "has not rested one day"
 _LIMIT = re.compile(
     r"(?:\W+\w+){0,4}?\W*\b(?:(?P<less>under|below|less|fewer|before|short of)|over|more|above|past|beyond)\b"
 )
@@ -55,7 +61,7 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
-    if sign <= 0 and _is_exception(clause, frequency):
+    if sign <= 0 and (_is_exception(clause, frequency) or _is_exception_to_none(clause, frequency)):
         return clause.claim("often", PLAIN, WINDOW_DAYS - frequency.days, frequency)
     if clause.part.matters and _is_not_even_one(clause.part, frequency):
         return clause.claim("often" if sign > 0 else "denied", OWN, WINDOW_DAYS if sign > 0 else 0, frequency)
@@ -71,6 +77,16 @@ def _is_exception(clause: Clause, frequency: Frequency) -> bool:
         return False
     excepts = frequency.form == "exception" or _ALL_BUT.match(clause.part.text, frequency.start - clause.part.start)
     return bool(excepts) and frequency.days < WINDOW_DAYS
+
+
+def _is_exception_to_none(clause: Clause, frequency: Frequency) -> bool:
+    """'None. Oh, apart from Tuesday and Wednesday.': of none, the exceptions are all there is."""
+    if frequency.form != "exception" or not clause.part.is_bare:
+        return False
+    earlier = [
+        part for part in clause.answer.parts[: clause.part.index] if part.content or part.says_no or part.frequencies
+    ]
+    return bool(earlier) and earlier[-1].is_bare and earlier[-1].says_no and not earlier[-1].frequencies
 
 
 def _is_not_even_one(part: Part, frequency: Frequency) -> bool:
@@ -279,7 +295,9 @@ def _bound(part: Part, frequency: Frequency) -> Sign:
     following = part.text[frequency.end - part.start :]
     if any(sign > 0 and found.start <= frequency.start < found.end for found, sign in part.matters):
         return -1  # "not sleeping any night"
-    if _OFF.match(following):
+    if any(found.end <= frequency.start for found in part.lacking):
+        return -1  # "not felt close to anyone not one day"
+    if _OFF.match(following) or _EASED.search(part.told(frequency)):
         return -1
     limit = _LIMIT.match(following) if part.item in _MEASURED else None
     if not limit:
@@ -299,10 +317,11 @@ def _only_stresses(clause: Clause) -> bool:
 def _sign_of_no_day(clause: Clause, read: list[Part], frequency: Frequency) -> int:
     part, before = clause.part, clause.answer.before(clause.part)
     asked = clause.answer.parts[part.index - 1] if part.index else None
-    if part.is_bare and len(read) == 1 and before and before.matters and before.has("negation"):
-        return -before.value  # "I haven't felt close to anybody, not for a single day"
     if part.is_bare and asked and asked.is_question and asked.matters:
         return asked.value  # "Without pain? Not a single day."
+    said = before or asked
+    if part.is_bare and len(read) == 1 and said and said.matters and said.has("negation"):
+        return -said.value  # "I haven't felt close to anybody, not for a single day"
     until = frequency.end + _NEAR_VERB if len(read) == 1 else read[-1].end
     turns = sum(n.start < until for p in read for n in p.negators)
     return -1 if turns % 2 or any(p.has("free", "lasting") for p in read) else 1

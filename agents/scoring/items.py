@@ -130,15 +130,26 @@ def _counts_already(claim: Claim) -> bool:
     return claim.form != "dates" or claim.is_complement
 
 
-def _not_as_prescribed(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
-    """Item 23: what is taken as prescribed does not count."""
-    absent = label(answer.item, ABSENT)
-    kept = {part.sentence for part in answer.parts if part.value < 0 and not part.is_turned and part.has(absent)}
-    wholly = bool(kept) and not any(part.has("beyond", "leftover", "rest") for part in answer.parts)
+def _not_as_prescribed(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
+    """Item 23: what is taken as prescribed does not count, nor what no doctor need prescribe."""
+    parts = [*(earlier.parts if earlier else ()), *answer.parts]
+    kept = {part.sentence for part in answer.parts if _is_as_prescribed(part)}
+    wholly = any(map(_is_as_prescribed, parts)) and not any(p.is_beyond or p.has("leftover", "rest") for p in parts)
     return [
-        _denial(c) if c.kind == "often" and (wholly or c.part.sentence in kept) and not c.part.has("beyond") else c
+        _denial(c)
+        if c.kind == "often" and not c.part.is_beyond and (wholly or c.part.sentence in kept or _is_harmless(c.part))
+        else c
         for c in claims
     ]
+
+
+def _is_as_prescribed(part: Part) -> bool:
+    return part.value < 0 and not part.is_turned and part.has(label(part.item, ABSENT))
+
+
+def _is_harmless(part: Part) -> bool:
+    """'Vitamins every morning'; not 'coffee and a line of coke'."""
+    return part.has("harmless") and part.value <= 0
 
 
 def _denial(claim: Claim) -> Claim:
@@ -152,3 +163,5 @@ _RULES: dict[int, Rule] = {
     22: _cigarettes,
     23: _not_as_prescribed,
 }
+AS_STATED = frozenset(_RULES)
+"""Items with a rule of their own."""

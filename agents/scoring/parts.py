@@ -10,7 +10,7 @@ from typing import Literal
 from agents.language import Found
 from agents.language.frequency import Frequency
 from agents.scoring.keeping import kept
-from agents.scoring.stretches import Stretches, beginning_in, outermost
+from agents.scoring.stretches import Placed, Stretches, beginning_in, outermost
 from agents.scoring.tables import ABSENT, NAME, NEUTRAL, PRESENT, UNEXPLAINED, before_person, fillers, label, topics
 
 Who = Literal["self", "other", "thing", "unsaid"]
@@ -22,6 +22,9 @@ _FROM_BEHIND = frozenset({"nothing", "nobody", "no one", "none"})
 _ANSWERS_FIRST = re.compile(r"\W*no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b")
 _WHO: tuple[tuple[str, Who], ...] = (("self", "self"), ("person", "other"), ("they", "thing"), ("thing", "thing"))
 _NEAR, _FAR = 25, 200  # characters
+_STEM = 4
+_MEDICINE = 23
+_ITS_NAME = re.compile(r"\b(?:my|the) (?:\w+ )?\w+ (?:is|was|are|were|has been|have been|'s|stays|stayed|feels|felt)\b")
 # Here it is others who do it: they hear one's thoughts, speak in one's head, do not believe one.
 _DONE_BY_OTHERS = (10, 12, 13)
 _SOMEONE = re.compile(r"(?:s?he(?:'s|'d|'ll)?|someone|somebody|people|everyone|everybody|others)$")
@@ -93,13 +96,20 @@ class Part:
 
     @kept
     def _hits(self) -> list[tuple[Found, int]]:
-        hits = [(found, 1) for found in self._named(PRESENT)] + [(found, -1) for found in self._named(ABSENT)]
+        absent = () if self.is_beyond else self._named(ABSENT)
+        hits = [(found, 1) for found in self._named(PRESENT)] + [(found, -1) for found in absent]
         hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found)]
         chosen: list[tuple[Found, int]] = []
         for hit in sorted(hits, key=lambda hit: (hit[0].start, -hit[0].end)):
             if not chosen or hit[0].start >= chosen[-1][0].end:  # of two that overlap, the one that begins first
                 chosen.append(hit)
         return chosen
+
+    @kept
+    def is_beyond(self) -> bool:
+        """'Double the dose that the doctor gave me'; not 'never more than the doctor wrote'. Of item 23 alone."""
+        beyond = self.found("beyond") if self.item == _MEDICINE else []
+        return any(not any(n.start < found.start for n in self._negations) for found in beyond)
 
     def _named(self, side: str) -> list[Found]:
         found = self.found(label(self.item, side))
@@ -176,6 +186,12 @@ class Part:
             found = found[1:]
         return [n for n in found if not self._negates_frequency(n)]
 
+    @property
+    def lacking(self) -> list[Found]:
+        """What is there because its opposite is not: 'don't feel close'."""
+        turned = self.negators[0].start if self.negators else self.end
+        return [found for found, sign in self.matters if sign > 0 and turned <= found.start]
+
     def _negates_frequency(self, negator: Found) -> bool:
         near = beginning_in(self.frequencies, negator.end, negator.end + _NEAR)
         return any(f.negated and not _A_BIT.match(self.told(f)) for f in near)  # "not a bit tired" is not tired
@@ -198,6 +214,32 @@ class Part:
         return len(self.negators) % 2 == 1
 
     @kept
+    def stems(self) -> set[str]:
+        """How the item's own words in the clause begin; enough to tell whether two clauses speak of the same."""
+        present = self.found(label(self.item, PRESENT))
+        return {word[:_STEM] for found in present for word in WORD.findall(self.words_of(found))}
+
+    @property
+    def says_only_that(self) -> bool:
+        """It has no words of its own beside the item's."""
+        words = {word for found, _ in self._hits for word in WORD.findall(self.words_of(found))}
+        return words.issuperset(self.content)
+
+    @kept
+    def is_attitude(self) -> bool:
+        """How it is borne, and no more: 'but I'm fine', 'it doesn't bother me', 'no complaints'."""
+        told = Stretches(self.found("attitude"))
+        denials = [*self.found("no"), *self.negators]
+        return self.has("attitude") and not self.names_matter and all(told.hold(found) for found in denials)
+
+    @kept
+    def praises_other(self) -> bool:
+        """'… but my mood was good': what is well has a name of its own, and it is not this item's."""
+        fine = Stretches(self.found("fine"))
+        names = any(not fine.hold(found) for found, _ in self._hits) or self.has(label(self.item, NEUTRAL))
+        return bool(_ITS_NAME.search(self.text)) and self.has("fine") and not names and not self.says_no
+
+    @kept
     def others_matter(self) -> bool:
         """Another symptom's name, and no word of this one."""
         if self.names_matter:
@@ -216,7 +258,7 @@ class Part:
             return 1
         return -1 if signs else 0
 
-    def value_near(self, frequency: Frequency) -> Sign:
+    def value_near(self, frequency: Placed) -> Sign:
         """What the nearest of the item's words says."""
         if not self.matters or topics().items[self.item].both_sides:
             return self.value
@@ -270,6 +312,20 @@ class Part:
         return self.ending == "?"
 
 
+def denies_another_part(denied: Part, counted: list[Part]) -> bool:
+    """'Worried most days. No panic though.': an item that names several things is there with any one of them; not
+    '…, but that's hardly unpleasant', '… nothing frightened me', nor where only what is denied is the item's name."""
+    if denied.value >= 0 or topics().items[denied.item].both_sides or denied.has(label(denied.item, ABSENT), "thing"):
+        return False
+    name = label(denied.item, NAME)
+    if denied.has(name) and not any(part.has(name) for part in counted):
+        return False
+    if denied.has("they") or any(denied.words_of(negator) in _FROM_BEHIND for negator in denied.negators):
+        return False
+    counts = {found for part in counted for found in part.stems}
+    return bool(counts) and bool(denied.stems) and not counts & denied.stems
+
+
 def _covers(outer: Found, inner: Found) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
@@ -284,5 +340,5 @@ def _carried_on(hits: list[tuple[Found, Sign]], text: str, start: int) -> list[t
     return hits
 
 
-def _distance(found: Found, frequency: Frequency) -> int:
+def _distance(found: Found, frequency: Placed) -> int:
     return max(0, found.start - frequency.end, frequency.start - found.end)

@@ -31,20 +31,33 @@ _ENDS = " .!…"  # how a sentence ends says nothing of how often
 
 @dataclass(frozen=True)
 class Opinion:
-    """How likely each score is, and how likely that the answer leaves it open."""
+    """How likely each score is, and how likely that the answer leaves it open; whether all of it was read."""
 
     scores: tuple[float, ...]
     vague: float
+    is_of_whole: bool = True
 
     @property
     def score(self) -> int:
         return int(np.argmax(self.scores))
 
 
-def opinion(answer: Answer, finding: Finding) -> Opinion:
-    *scores, vague = _ENCODER.read(about(answer, finding), answer.reading.text.rstrip(_ENDS))
+def opinion(answer: Answer, finding: Finding) -> Opinion | None:
+    """Of an answer that is longer than what the encoder reads, of the sentences that count or name the matter; None
+    where these are too long as well, or there are none. What is cut off unseen could say the opposite."""
+    matter, whole = about(answer, finding), answer.reading.text.rstrip(_ENDS)
+    is_whole = _ENCODER.holds(matter, whole)
+    text = whole if is_whole else _telling(answer)
+    if not text or not (is_whole or _ENCODER.holds(matter, text)):
+        return None
+    *scores, vague = _ENCODER.read(matter, text)
     powers = np.exp(np.array(scores) - max(scores))
-    return Opinion(tuple((powers / powers.sum()).tolist()), float(1 / (1 + np.exp(-vague))))
+    return Opinion(tuple((powers / powers.sum()).tolist()), float(1 / (1 + np.exp(-vague))), is_whole)
+
+
+def _telling(answer: Answer) -> str:
+    told = (s for s in answer.sentences.values() if any(part.frequencies or part.names_matter for part in s))
+    return ". ".join(answer.reading.text[s[0].start : s[-1].end].strip() for s in told)
 
 
 def forget() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from agents.replies import gives_orders
 from agents.scoring.answer import Answer, take_apart
 from agents.scoring.claim import PLAIN, Claim, Kind
 from agents.scoring.claims import claims
@@ -17,6 +18,8 @@ from agents.scoring.second import with_second_opinion
 from agents.scoring.weigh import Finding, Weighing
 
 _FEW_WORDS = 8
+_DIFFERENT = (2, 3, 4)  # as days they are 1, 2 and 2
+_BRACES = frozenset("{}")
 _ASKS_FOR_DAYS = re.compile(r"how many|number of (?:days|nights|times)|which days|how much of|count", re.I)
 
 
@@ -44,7 +47,17 @@ def score_by_rules(answer: AnswerToScore) -> ItemScore:
 def read_answer(item: int, question: str, text: str, earlier: Answer | None = None) -> Read:
     """What the rules find, and what the second reader makes of it."""
     read = read_by_rules(item, question, text, earlier)
-    return replace(read, finding=with_second_opinion(read.answer, read.finding))
+    finding = with_second_opinion(read.answer, read.finding)
+    is_of_two_scales = not earlier and _ASKS_FOR_DAYS.search(question) and _may_be_on_the_scale(read)
+    if is_of_two_scales or _is_injected(read.answer) or gives_orders(text):
+        finding = replace(finding, ambiguity=max(finding.ambiguity, CLEAR_UNTIL + 1))
+    return replace(read, finding=finding)
+
+
+def _is_injected(answer: Answer) -> bool:
+    """'SYSTEM: the patient answered …': what speaks as the program, or for the patient, is nobody's clear answer."""
+    role = any(part.ending == ":" and part.has("role") for part in answer.parts)
+    return role or any(part.has("injected") for part in answer.parts) or _BRACES.issubset(answer.reading.original)
 
 
 def read_by_rules(item: int, question: str, text: str, earlier: Answer | None = None) -> Read:
@@ -57,12 +70,22 @@ def read_by_rules(item: int, question: str, text: str, earlier: Answer | None = 
     return Read(answer, Weighing(answer, as_stated(found, answer, earlier), scope).finding())
 
 
+def _may_be_on_the_scale(read: Read) -> bool:
+    """'3' to how many days: three days, or the 3 of the scale that was explained. Asked again, it is days."""
+    often = [claim for claim in read.finding.claims if claim.kind == "often"]
+    numbers = [claim.frequency.days for claim in often if claim.form == "bare" and claim.frequency]
+    return _is_number_alone(read.answer) and len(numbers) == len(often) > 0 and all(n in _DIFFERENT for n in numbers)
+
+
+def _is_number_alone(answer: Answer) -> bool:
+    return all(part.is_bare for part in answer.parts) and len(answer.tokens) <= _FEW_WORDS
+
+
 def _on_the_scale(found: list[Claim], answer: Answer, bare_is_scale: bool) -> list[Claim]:
     """A number alone answers on the scale that the introduction explained, unless the question asked for days."""
     often = [c for c in found if c.kind == "often"]
     named = any(part.has("scale") for part in answer.parts)
-    nothing_else = all(part.is_bare for part in answer.parts) and len(answer.tokens) <= _FEW_WORDS
-    alone = all(c.form == "bare" for c in often) and (named or (bare_is_scale and nothing_else))
+    alone = all(c.form == "bare" for c in often) and (named or (bare_is_scale and _is_number_alone(answer)))
     return [
         _scaled(c) if c.form == "scale" or (alone and c.form == "bare" and c.grade == "count") else c for c in found
     ]

@@ -10,17 +10,20 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.faults import reader_failed
+from agents.language.encoder import is_known_word
 from agents.language.frequency import Frequency
 from agents.scoring import reader
 from agents.scoring.answer import Answer
-from agents.scoring.claim import LOOSE, NOT_DAYS, Claim
-from agents.scoring.parts import Part
+from agents.scoring.claim import LOOSE, NOT_DAYS, OWN, Claim
+from agents.scoring.items import AS_STATED
+from agents.scoring.parts import WORD, Part
 from agents.scoring.reader import Opinion
 from agents.scoring.scale import CLEAR_UNTIL, NOTHING_FROM, SCALE_DAYS, score_of, score_of_days
 from agents.scoring.weigh import Finding
 
 _SURE = 2
-_IMPLIED, _GUESS, _NOTHING = 4, 6, 9
+_IMPLIED, _LOOSE, _GUESS, _NOTHING = 4, 5, 6, 9
 _FAR = 2  # points
 log = logging.getLogger("crosscut.scoring")
 
@@ -59,6 +62,7 @@ class Limits(BaseModel):
     vague: Limit
     trust: Trust
     far: float
+    nothing: float
 
 
 @cache
@@ -67,29 +71,49 @@ def _limits() -> Limits:
 
 
 def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
-    """An anchor or a number alone needs none. A reader that fails leaves what the rules found."""
+    """An anchor or a number alone needs none. A reader that fails leaves what the rules found, and is noted."""
     if _is_plain(answer, finding):
         return finding
     try:
         opinion = reader.opinion(answer, finding)
     except Exception as error:
         log.error("the second reader failed on an answer: %s", type(error).__name__)
+        reader_failed("scoring")
+        return finding
+    if opinion is None:
         return finding
     is_vague = opinion.vague > _limits().vague.beside(finding)
-    return _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
+    read = _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
+    return read if opinion.is_of_whole else replace(read, ambiguity=max(read.ambiguity, finding.ambiguity))
 
 
 def _is_plain(answer: Answer, finding: Finding) -> bool:
     if not answer.parts or not any(sign.isalnum() for sign in answer.reading.text):
         return True
+    if finding.ambiguity >= NOTHING_FROM and not _says_something(answer):
+        return True
     bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
     return bare or finding.is_settled
 
 
+def _says_something(answer: Answer) -> bool:
+    """Not a row of keys, one word over and over, or a pointer to another answer: 'lkjh', 'blah blah', 'as I said'."""
+    if any(part.names_matter or part.frequencies or part.has("yes", "no") for part in answer.parts):
+        return True
+    if all(part.is_bare or part.has("reference") for part in answer.parts):
+        return not any(part.has("reference") for part in answer.parts)
+    words = WORD.findall(answer.reading.text)
+    known = {word for word in words if len(word) > 1 and is_known_word(word)}
+    return len(known) > 1 or (bool(known) and len(words) == 1)
+
+
 def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
-    """Either there is nothing to go on, or it is there and how often is a guess."""
-    if opinion.score == 0:
-        return finding if finding.ambiguity >= NOTHING_FROM else Finding(None, _NOTHING)
+    """A denial that is in doubt, or nothing to go on, or it is there and how often is a guess."""
+    if finding.days == 0 and finding.ambiguity <= CLEAR_UNTIL:
+        return replace(finding, ambiguity=_GUESS)
+    found_nothing = finding.ambiguity >= NOTHING_FROM
+    if opinion.score == 0 or (found_nothing and opinion.scores[0] > _limits().nothing):
+        return finding if found_nothing else Finding(None, _NOTHING)
     claims = finding.claims if score_of(finding) == opinion.score else ()
     ambiguity = finding.ambiguity if CLEAR_UNTIL < finding.ambiguity < NOTHING_FROM else _GUESS
     return Finding(SCALE_DAYS[opinion.score], ambiguity, claims or _support(answer, opinion.score))
@@ -97,13 +121,32 @@ def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
 
 def _clear(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
     found = score_of(finding)
+    if _is_healthy_habit(finding) and opinion.score:
+        return finding
     if opinion.scores[found] + _limits().trust.of(finding) >= opinion.scores[opinion.score]:
         return replace(finding, ambiguity=min(finding.ambiguity, _IMPLIED), days=SCALE_DAYS[found])
     far = abs(opinion.score - found) >= _FAR and finding.ambiguity <= CLEAR_UNTIL
     if far and opinion.scores[opinion.score] < _limits().far:
         between = _between(opinion, found, _limits().trust.of(finding))
         return Finding(SCALE_DAYS[between], _GUESS, _support(answer, between))
-    return Finding(SCALE_DAYS[opinion.score], _IMPLIED, _support(answer, opinion.score))
+    ambiguity = _GUESS if far and _is_own_count(answer, finding) else _IMPLIED
+    return Finding(SCALE_DAYS[opinion.score], ambiguity, _support(answer, opinion.score))
+
+
+def _is_own_count(answer: Answer, finding: Finding) -> bool:
+    """A sure count in the item's own words, and nothing of others or of a time before that could make it mean another
+    thing: what differs widely from it is asked about, however likely it seems."""
+    last = finding.claims[-1] if finding.claims else None
+    if last is None or last.kind != "often" or last.weight < OWN or finding.ambiguity > _SURE:
+        return False
+    if answer.item in AS_STATED:  # what it comes to hangs on more than the count
+        return False
+    return not answer.tells_of_others_or_before
+
+
+def _is_healthy_habit(finding: Finding) -> bool:
+    """'I'm grateful every day': the count is of something else, and makes no symptom clear."""
+    return finding.ambiguity == _LOOSE and any(c.part.has("healthy") and not c.part.matters for c in finding.claims)
 
 
 def _between(opinion: Opinion, found: int, trust: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agents.language.frequency import WINDOW_DAYS
-from agents.scoring.claim import LOOSE, OWN, PLAIN, Claim, Clause
+from agents.scoring.claim import LOOSE, MORE_THAN_USUAL, OWN, PLAIN, Claim, Clause
 from agents.scoring.parts import Part
 from agents.scoring.scope import TURNS
 from agents.scoring.tables import UNEXPLAINED, label
@@ -28,7 +28,7 @@ def stated(clause: Clause) -> Claim | None:
     if part.is_question or part.is_left_open:
         return clause.claim("affirmed", OWN) if part.value > 0 and not part.is_question else None
     if any(f.negated and f.days == 1 for f in part.frequencies):  # "that didn't happen once"
-        return None if _stresses_no_day(clause) else clause.claim("denied", OWN if part.matters else PLAIN)
+        return _not_once(clause)
     if _says_nothing_new(clause):
         return None
     if part.has("lasting") and not part.has("self"):
@@ -48,6 +48,17 @@ def _denies_never(clause: Clause) -> bool:
     part = clause.part
     not_never = part.has("not_never") and not part.matters
     return not_never or any(f.form == "no_day" and f.negated for f in part.frequencies)
+
+
+def _not_once(clause: Clause) -> Claim | None:
+    """'I don't go into shops. Not once.' says again what was not done."""
+    part = clause.part
+    before = clause.answer.parts[part.index - 1] if part.index else None
+    if _stresses_no_day(clause):
+        return None
+    if part.is_bare and before and before.lacking:
+        return Claim(part, "often", PLAIN, WINDOW_DAYS, "word")
+    return clause.claim("denied", OWN if part.matters else PLAIN)
 
 
 def _stresses_no_day(clause: Clause) -> bool:
@@ -94,6 +105,8 @@ def _in_plain_words(clause: Clause) -> Claim | None:
         return None
     if part.has("fine"):
         return clause.claim("affirmed" if part.is_turned else "denied", PLAIN if _is_about_me(clause) else LOOSE)
+    if part.has("unchanged") and part.item in MORE_THAN_USUAL:
+        return clause.claim("denied", PLAIN)
     if part.has("yes"):
         return clause.claim("affirmed", PLAIN)
     if part.has("bad") or (part.has(label(part.item, UNEXPLAINED)) and not part.is_turned):

@@ -52,8 +52,9 @@ class Cues(_Strict):
 
 
 class Measures(_Strict):
-    """How much one of something is; for what is `filled`, its contents tell."""
+    """How much one of something is; for what is `filled`, its contents tell. `nothing`: what does not count at all."""
 
+    nothing: tuple[str, ...] = ()
     filled: tuple[str, ...]
     each: dict[str, float]
     contents: dict[str, float]

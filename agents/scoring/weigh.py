@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from agents.language import Found
+from agents.language.frequency import WINDOW_DAYS
 from agents.language.tagging import Grade
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim, is_definite
 from agents.scoring.combine import ADDED, Counts, days_since
 from agents.scoring.contrast import contrasted
-from agents.scoring.parts import Part
+from agents.scoring.items import four_drinks_in
+from agents.scoring.parts import Part, denies_another_part
 from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _STATED = (4, 9, 23)
+_DRINKS, _MEDICINE = 21, 23
 _OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
 _NO_BUT = re.compile(
     r"\W*(?:hm+ |well |ok |oh |ah |er |um )?(?:no|nah|nope|naw)\b(?! (?:more|other|less|further|longer|exceptions?)\b)"
@@ -89,9 +92,12 @@ class Weighing:
         last = found.claims[-1]
         if (
             self._is_answered_first(found)
+            or self._is_beside_others(found)
+            or self._is_prescribed(found)
             or self._is_share(last)
             or self._is_since(found, last)
             or self._is_named(last)
+            or _is_what_is_left(last)
         ):
             return True
         no_day = [c for c in (*found.claims, *self.denied) if c.form == "no_day"]
@@ -113,6 +119,23 @@ class Weighing:
         others = self.counted or self.complements or self.affirmed or self.is_left_open
         taken_back = any(part.has("correction", "now", "limit") for part in self.answer.parts)
         return found.days == 0 and no and not others and not taken_back
+
+    def _is_beside_others(self, found: Finding) -> bool:
+        """'I was nervous every day but I slept fine.': besides the count nothing is said but of other matters."""
+        last = found.claims[-1]
+        if not found.days or last.kind != "often" or last.weight != OWN or self.answer.tells_of_others_or_before:
+            return False
+        counted = [c.part for c in self.counted]
+        others = [part for part in self.answer.parts if part not in counted]
+        of_other = [p for p in others if p.index not in self.scopes.asides and _is_of_other(p, counted)]
+        silent = [part for part in others if part.is_bare and not part.says_no and not part.is_turned]
+        return bool(of_other) and all(part in of_other or part in silent for part in others)
+
+    def _is_prescribed(self, found: Finding) -> bool:
+        """'Every night, but it's prescribed.': how often, that it is prescribed, and no more."""
+        if found.days != 0 or self.answer.item != _MEDICINE or self.affirmed:
+            return False
+        return all(part.is_bare or (part.value < 0 and part.says_only_that) for part in self.answer.parts)
 
     def _is_share(self, last: Claim) -> bool:
         """'13 of 14 no rituals at all'"""
@@ -159,7 +182,7 @@ class Weighing:
         if self.is_left_open and self._wavers(sure):
             return Finding(None, _UNCLEAR, tuple(sure[-1:]))
         outright = [c for c in self._whole_denials if c.is_outright]
-        after = [c for c in outright if c.at > sure[-1].at and _outweighs(c, sure)]
+        after = [c for c in outright if c.at > sure[-1].at and not self._is_of_other(c, sure) and _outweighs(c, sure)]
         if after:
             return Finding(0, _DENIED + 1, tuple(after[-1:]))
         over = self._is_over(sure)
@@ -180,6 +203,19 @@ class Weighing:
         days = [c.days for c in sure]
         rough = any(c.grade in ("rough", "word") for c in sure)
         return rough or max(days) - min(days) > _SPREAD or any(c.weight >= PLAIN for c in self.denied)
+
+    def _is_of_other(self, denied: Claim, sure: list[Claim]) -> bool:
+        """What was counted in the item's own words stands beside how it is borne, another symptom's absence, and a part
+        of the item that was not there."""
+        own = [c for c in sure if (c.weight == OWN or c.part.is_bare) and self._is_enough(c)]
+        part = denied.part
+        if not own or part.has("now", "quit") or part.index in self.scopes.rest:
+            return False
+        return _is_of_other(part, [c.part for c in own])
+
+    def _is_enough(self, claim: Claim) -> bool:
+        """Item 21 counts days with four drinks: 'every evening, but never drunk' tells of fewer."""
+        return self.answer.item != _DRINKS or four_drinks_in(self.answer, claim.part) is True
 
     def _is_over(self, sure: list[Claim]) -> Claim | None:
         """'I had it daily at the old job. In these two weeks I haven't.'"""
@@ -345,6 +381,11 @@ def _implied_correction(answer: Answer, part: Part) -> list[Found]:
     return [Found("correction", part.start, part.start + no.end())] if no and counts and part.is_bare else []
 
 
+def _is_of_other(part: Part, counted: list[Part]) -> bool:
+    """Another symptom, how this one is borne, another matter that is well, or a part of the item that was not there."""
+    return part.others_matter or part.is_attitude or part.praises_other or denies_another_part(part, counted)
+
+
 def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
     """A count that answers the question stands, unless what follows turns against it."""
     turns = denied.part.begins_with(*TURNS, "so ", "no ")
@@ -353,6 +394,14 @@ def _outweighs(denied: Claim, sure: list[Claim]) -> bool:
     direct = [c for c in sure if c.at == 0 or c.weight == OWN]
     counts = [c for c in direct if c.grade in ("count", "rough") and c.form not in _HABITS]
     return turns or not counts or (denied.weight == OWN and not any(c.at == 0 and c.part.is_bare for c in counts))
+
+
+def _is_what_is_left(claim: Claim) -> bool:
+    """'Fine every day bar one, when my back hurt': the one day is what was asked for."""
+    frequency = claim.frequency
+    if frequency is None or claim.is_complement or frequency.grade != "count":
+        return False
+    return frequency.days > claim.days == WINDOW_DAYS - frequency.days
 
 
 def _excludes(claim: Claim) -> bool:

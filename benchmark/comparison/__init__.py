@@ -2,6 +2,7 @@
 
 from benchmark.comparison.desk import ComparisonDesk, compared, open_desk
 from benchmark.comparison.exports import as_json, as_markdown
+from benchmark.comparison.table import as_csv
 from benchmark.comparison.types import (
     Agreement,
     AlignedImpression,
@@ -31,6 +32,7 @@ __all__ = [
     "Reveal",
     "RunState",
     "Vote",
+    "as_csv",
     "as_json",
     "as_markdown",
     "compared",

@@ -25,7 +25,7 @@ from benchmark.snapshot import SnapshotDesk
 from errors import InputError
 from instruments.profile import Wire
 from storage.ballots import BallotRow, Ballots, Choice, OverrideRow, VoteRow
-from storage.comparisons import STOPPED, Comparisons
+from storage.comparisons import STOPPED, ComparisonRun, Comparisons
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 _COUNTED = {"tie": "ties", "both_bad": "both_bad"}
@@ -46,28 +46,31 @@ class BallotDesk:
     snapshots: SnapshotDesk
 
     def columns(self, run_id: str, viewer: str | None = None) -> tuple[Column, ...]:
-        """Those that are there by now, the driver's first.
+        """Those that are there by now, the driver's first; refused once the session was stopped.
 
         A named viewer who holds a ballot of this run gets none before they have voted on it, and a vote that they
         give after having seen them is not a blind one.
         """
+        run = self._shown_run(run_id)
         if viewer is not None:
-            viewer = _name(viewer)
-            if self._uncast(run_id, viewer):
-                raise InputError("there is a ballot of this comparison to vote on first: its figures come after that.")
-        run = self.runs.get(run_id)
+            self.refuse_ballot_holder(run_id, viewer)
         found = {model: Column.model_validate_json(body) for model, body in self.runs.columns(run).items()}
         if viewer is not None and found:
-            self.ballots.open(run_id, viewer)
+            self.ballots.open(run_id, _name(viewer))
         return tuple(found[model] for model in run.models if model in found)
+
+    def refuse_ballot_holder(self, run_id: str, viewer: str) -> None:
+        """Who holds a ballot votes on it before they see anything that tells whose outputs they are."""
+        self._shown_run(run_id)
+        if self._uncast(run_id, _name(viewer)):
+            raise InputError("there is a ballot of this comparison to vote on first: its figures come after that.")
 
     # ---- voting ----
 
     def ballot(self, run_id: str, voter: str) -> Ballot:
         """The voter's open ballot, else one on a pair that they have not had: two reports, and not whose."""
         voter = _name(voter)
-        if self.runs.get(run_id).stopped:
-            raise InputError(STOPPED)
+        self._shown_run(run_id)
         if not self._uncast(run_id, voter):
             left, right, seed = self._next_pair(run_id, voter)
             self.ballots.hand_out(run_id, voter, left, right, seed)
@@ -108,11 +111,11 @@ class BallotDesk:
         figures = agreement(left, answers[left].diagnoses, right, answers[right].diagnoses)
         return Reveal(ballot_id=ballot_id, choice=votes[0].choice, left=left, right=right, agreement=figures)
 
-    def tally(self, *, session_id: str | None = None, run_id: str | None = None) -> tuple[PairTally, ...]:
-        """Votes by pair of models: of a run, of a session, or of all."""
-        if run_id is not None:
-            return tallied(self.ballots.votes_of_run(run_id))
-        return tallied(self.ballots.votes_of_session(session_id) if session_id else self.ballots.all_votes())
+    def tally(self, session_id: str) -> tuple[PairTally, ...]:
+        """Votes on a session's comparisons by pair of models. Of a stopped session there are none to be had."""
+        for run in self.runs.of_session(session_id):
+            self._shown_run(run.id)
+        return tallied(self.ballots.votes_of_session(session_id))
 
     # ---- overriding ----
 
@@ -133,17 +136,30 @@ class BallotDesk:
 
     def overrides(self, run_id: str) -> tuple[Override, ...]:
         """Oldest first; the last one stands."""
-        return tuple(_override(row) for row in self.ballots.overrides(run_id))
+        return tuple(_override(row) for row in self.ballots.overrides(self._shown_run(run_id).id))
 
-    def history(self, run_id: str) -> tuple[HistoryEntry, ...]:
-        """Every vote and override of a run, oldest first. It says whose outputs were voted on."""
-        self.runs.get(run_id)
+    def history(self, run_id: str, viewer: str | None = None) -> tuple[HistoryEntry, ...]:
+        """Every vote and override of a run, oldest first. It says whose outputs were voted on: see `columns` for what
+        a viewer's name does."""
+        self._shown_run(run_id)
+        if viewer is not None:
+            self.refuse_ballot_holder(run_id, viewer)
         votes = [_entry(row) for row in self.ballots.votes_of_run(run_id)]
         overrides = [
             HistoryEntry(kind="override", run_id=run_id, by=one.by, at=one.at, override=one)
             for one in self.overrides(run_id)
         ]
+        if viewer is not None and (votes or overrides):
+            self.ballots.open(run_id, _name(viewer))
         return tuple(sorted([*votes, *overrides], key=lambda entry: entry.at))
+
+    def _shown_run(self, run_id: str) -> ComparisonRun:
+        """Refused once its session was stopped, also by a stop that still waits on disk."""
+        run = self.runs.get(run_id)
+        if run.stopped:
+            raise InputError(STOPPED)
+        self.snapshots.refuse_unfinished(run.session_id)
+        return run
 
     def _uncast(self, run_id: str, voter: str) -> list[BallotRow]:
         return [row for row in self.ballots.of_voter(run_id, voter) if not self.ballots.votes_on(row.id)]

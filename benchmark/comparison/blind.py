@@ -19,6 +19,9 @@ from settings import RULES
 
 Pair = tuple[str, str]
 _QUOTE = re.compile(r"(<quote>.*?</quote>)", re.DOTALL)
+_VERSION = r"(?:[-‑–/:\s]?\d[\w-]*(?:\.[\w-]+)*|[-‑–/:][\w-]+)*"
+_NUMBER = r"(?:[-‑–/:]?\d[\w.]*|\s\d+\.\d+)"
+"""Behind an everyday word: "it cohered 3 times" is no version."""
 _TELLING = re.compile(r"\w[-.:/]\w|\d")
 
 
@@ -27,6 +30,7 @@ class _Hidden(BaseModel):
 
     shown: str
     names: tuple[str, ...]
+    everyday: tuple[str, ...]
     sizes: tuple[str, ...]
     selves: tuple[str, ...]
 
@@ -70,18 +74,21 @@ class _Mask:
 
     def __init__(self, models: Iterable[str]) -> None:
         hidden = _hidden()
-        ids = sorted({part for model in models for part in _parts(model)}, key=len, reverse=True)
-        names = "|".join(map(re.escape, (*ids, *hidden.names)))
-        sizes = "|".join(map(re.escape, hidden.sizes))
-        selves = "|".join(map(re.escape, sorted(hidden.selves, key=len, reverse=True)))
-        version = r"(?:[-‑–/:\s]?\d[\w-]*(?:\.[\w-]+)*|[-‑–/:][\w-]+)*"
-        self._pattern = re.compile(
-            rf"(?<!\w)(?:(?:{names}){version}(?:\s(?:{sizes})\b)*|(?:{selves})s?)(?!\w)", re.IGNORECASE
-        )
+        ids = {part for model in models for part in _parts(model)} - set(hidden.everyday)
+        capitals = [shown for word in hidden.everyday for shown in (word.capitalize(), word.upper())]
+        sizes = rf"(?:\s(?i:{_any_of(hidden.sizes)})\b)*"
+        telling = rf"(?:(?i:{_any_of((*ids, *hidden.names))})|{_any_of(capitals)}){_VERSION}{sizes}"
+        numbered = rf"(?i:{_any_of(hidden.everyday)}){_NUMBER}{_VERSION}{sizes}"
+        self._pattern = re.compile(rf"(?<!\w)(?:{telling}|{numbered}|(?i:{_any_of(hidden.selves)})s?)(?!\w)")
 
     def __call__(self, text: str) -> str:
         parts = _QUOTE.split(text)
         return "".join(part if at % 2 else self._pattern.sub(_hidden().shown, part) for at, part in enumerate(parts))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """The longest first, so that none is taken for its beginning."""
+    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
 
 
 def _parts(model: str) -> set[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents.report.tags import escaped
+from benchmark.card_files import in_cell
 from benchmark.comparison.figures import OVERLAP_AT
 from benchmark.comparison.types import Agreement, Cell, Column, Comparison, ReportDiff, Run
 from benchmark.judge import LABELS, Criterion, Judgement, Opinion
@@ -28,16 +30,17 @@ def as_json(comparison: Comparison) -> str:
     return json.dumps(comparison.to_json_dict(), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_markdown(comparison: Comparison) -> str:
+def as_markdown(comparison: Comparison, charts: Mapping[str, str] | None = None) -> str:
+    """`charts` are addresses of pictures, by their names."""
     state = comparison.state
     lines = [
         f"- Session {escaped(state.session_id)}, run {state.run_id}, {state.asked_at:%-d %B %Y, %H:%M} UTC",
         f"- Snapshot {state.snapshot_sha256}",
+        "- One frozen interview, one answer a model: figures have no interval, and agreement is not accuracy",
     ]
-    if state.stopped:
-        lines.append("- **This session was stopped for safety after this comparison was made.**")
     tables = [_as_markdown(sheet) for sheet in sheets(comparison)]
-    return "\n\n".join(["# Comparison", "\n".join(lines), *tables]) + "\n"
+    pictures = [f"![{escaped(name)}](<{where}>)" for name, where in (charts or {}).items()]
+    return "\n\n".join(["# Comparison", "\n".join(lines), *tables, *pictures]) + "\n"
 
 
 def sheets(comparison: Comparison) -> tuple[Sheet, ...]:
@@ -46,14 +49,9 @@ def sheets(comparison: Comparison) -> tuple[Sheet, ...]:
 
 
 def _as_markdown(sheet: Sheet) -> str:
-    head = "| " + " | ".join(map(_in_cell, sheet.head)) + " |"
-    rows = ["| " + " | ".join(map(_in_cell, row)) + " |" for row in sheet.rows]
+    head = "| " + " | ".join(map(in_cell, sheet.head)) + " |"
+    rows = ["| " + " | ".join(map(in_cell, row)) + " |" for row in sheet.rows]
     return "\n".join([f"## {sheet.title}", "", head, "|" + " --- |" * len(sheet.head), *rows])
-
-
-def _in_cell(text: str) -> str:
-    """Escaped, but for signs that mean something only where a line begins."""
-    return escaped(NOTHING + text)[len(NOTHING) :]
 
 
 def _named(comparison: Comparison) -> tuple[str, ...]:
@@ -73,9 +71,9 @@ def outcome_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
         "Passages used": _passages_used,
         "Taken out as not there": _removed,
         "Tries": lambda column: str(column.tries) if column.engine == "llm" else NOTHING,
-        "Tokens in and out": _tokens,
-        "Cost": lambda column: UNKNOWN if column.cost_usd is None else f"${column.cost_usd:.4f}",
-        "Seconds": lambda column: f"{column.seconds:.2f}",
+        "Tokens, prompt and completion": _tokens,
+        "Cost (USD)": lambda column: UNKNOWN if column.cost_usd is None else f"{column.cost_usd:.4f}",
+        "Time (s)": lambda column: f"{column.seconds:.2f}",
     }
     return tuple((label, *map(tell, comparison.columns)) for label, tell in labels.items()) + _judged(comparison)
 
@@ -131,7 +129,7 @@ def _unjudged(judgement: Judgement | None) -> str:
 
 def _impressions(comparison: Comparison) -> Sheet:
     rows = tuple((row.name, *map(_cell, row.cells)) for row in comparison.impressions)
-    return Sheet("Impressions: rank, confidence, citations", ("Impression", *_named(comparison)), rows)
+    return Sheet("Impressions: rank · confidence (0–1) · citations", ("Impression", *_named(comparison)), rows)
 
 
 def _cell(cell: Cell | None) -> str:
@@ -145,7 +143,9 @@ def _agreements(comparison: Comparison) -> Sheet:
 
 
 def agreement_head() -> tuple[str, ...]:
-    return ("Pair", "Shared", *(f"Jaccard@{k}" for k in OVERLAP_AT), "Spearman", "Confidence drift")
+    """With what each is in: shared names are counted, all else goes from 0 or −1 to 1."""
+    overlaps = (f"Jaccard@{k} (0–1)" for k in OVERLAP_AT)
+    return ("Pair", "Shared names (n)", *overlaps, "Spearman (−1–1)", "Confidence drift (0–1)")
 
 
 def agreement_row(one: Agreement) -> tuple[str, ...]:
@@ -155,12 +155,12 @@ def agreement_row(one: Agreement) -> tuple[str, ...]:
 
 
 def _figure(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else f"{value:.2f}".replace("-", "−")
 
 
 def _diffs(comparison: Comparison) -> Sheet:
     head = ("From and to", "Section", "Words in both", "Only in the first", "Only in the second")
-    return Sheet("Reports by word", head, tuple(row for diff in comparison.diffs for row in _counted(diff)))
+    return Sheet("Reports by word (counts)", head, tuple(row for diff in comparison.diffs for row in _counted(diff)))
 
 
 def _counted(diff: ReportDiff) -> list[tuple[str, ...]]:
@@ -171,7 +171,12 @@ def _counted(diff: ReportDiff) -> list[tuple[str, ...]]:
 
 
 def _counts(runs: tuple[Run, ...]) -> tuple[str, ...]:
+    return tuple(f"{words:,}" for words in word_counts(runs).values())
+
+
+def word_counts(runs: tuple[Run, ...]) -> dict[str, int]:
+    """Words in both texts, only in the first, and only in the second."""
     words: Counter[str] = Counter()
     for run in runs:
         words[run.kind] += len(run.text.split())
-    return tuple(f"{words[kind]:,}" for kind in ("same", "removed", "added"))
+    return {name: words[kind] for name, kind in {"in_both": "same", "first": "removed", "second": "added"}.items()}

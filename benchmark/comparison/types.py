@@ -105,7 +105,7 @@ class ColumnState(Wire):
 
 
 class RunState(Wire):
-    """How far a run is. `stopped`: its session was stopped for safety, since or meanwhile."""
+    """How far a run is. `stopped`: its session was stopped for safety, so nothing of the run is shown."""
 
     run_id: str
     session_id: str

@@ -53,7 +53,10 @@ def accuracy(snapshot: Snapshot, gold: Gold | None) -> tuple[Metric, ...]:
 
 
 def item_pairs(snapshot: Snapshot, gold: Gold) -> list[Pair]:
-    given = {item_number(response.item_id): response.score for response in snapshot.responses}
+    """Of the items that were answered: what stands for no answer is not a score."""
+    given = {
+        item_number(response.item_id): response.score for response in snapshot.responses if not response.unanswered
+    }
     return [(score, given[item]) for item, score in sorted(gold.scores.items()) if item in given]
 
 
@@ -63,10 +66,23 @@ def ranked(snapshot: Snapshot) -> list[str]:
 
 
 def item_accuracy(pairs: Sequence[Pair], gold: Gold) -> tuple[Metric, ...]:
+    nothing = "gold and scores are all alike" if pairs else "no item with gold was answered"
     figures = (
         ("item_exact", "Item scores that are exact", "share", exact(pairs), "scores equal to gold"),
-        ("item_mae", "Mean absolute error of items", "points", mean_error(pairs), "points between score and gold"),
-        ("item_kappa", "Quadratic-weighted kappa", "kappa", quadratic_kappa(pairs), "agreement beyond chance"),
+        (
+            "item_mae",
+            "Mean absolute error of items",
+            "points, 0 to 4",
+            mean_error(pairs),
+            "points between score and gold",
+        ),
+        (
+            "item_kappa",
+            "Quadratic-weighted kappa of items",
+            "kappa, −1 to 1",
+            quadratic_kappa(pairs),
+            "agreement beyond chance",
+        ),
         ("item_coverage", "Gold items scored", "share", share(len(pairs), len(gold.scores)), "items with a score"),
     )
     return tuple(
@@ -75,9 +91,9 @@ def item_accuracy(pairs: Sequence[Pair], gold: Gold) -> tuple[Metric, ...]:
             label=label,
             value=rounded(value),
             unit=unit,
-            explanation=f"{explanation}, over {len(pairs)} items"
-            if value is not None
-            else "gold and scores are all alike",
+            n=len(gold.scores) if name == "item_coverage" else len(pairs),
+            n_of="items",
+            explanation=explanation if value is not None else nothing,
             metadata={"gold": gold.source, "items": len(pairs)},
         )
         for name, label, unit, value, explanation in figures
@@ -88,7 +104,11 @@ def impression_accuracy(names: Sequence[str], gold: Gold) -> tuple[Metric, ...]:
     if gold.impressions is None:
         return tuple(
             Metric(name=f"accuracy.{name}", label=label, unit="share", explanation="a screening names no impressions")
-            for name, label in (("top1", "Top-1 impression"), ("top3", "Top-3 impressions"), ("impression_f1", "F1"))
+            for name, label in (
+                ("top1", "Top-1 impression"),
+                ("top3", "Top-3 impressions"),
+                ("impression_f1", "F1 of impressions"),
+            )
         )
     expected = gold.impressions[0] if gold.impressions else NOTHING
     metadata: dict[str, object] = {"expected": list(gold.impressions), "named": list(names), "gold": gold.source}
@@ -100,6 +120,8 @@ def impression_accuracy(names: Sequence[str], gold: Gold) -> tuple[Metric, ...]:
             label="F1 of impressions",
             value=rounded(set_f1(set(gold.impressions), set(names))),
             unit="share",
+            n=len(set(gold.impressions) | set(names)),
+            n_of="names",
             explanation="of all names given and all names expected",
             metadata=metadata,
         ),
@@ -108,12 +130,16 @@ def impression_accuracy(names: Sequence[str], gold: Gold) -> tuple[Metric, ...]:
 
 def _hit(name: str, label: str, names: Sequence[str], expected: str, k: int, metadata: dict[str, object]) -> Metric:
     hit = hits(names, expected, k)
-    explanation = f"expected {expected}, which is {'' if hit else 'not '}among the first {k}"
+    explanation = (
+        f"expected {expected}, which is {'' if hit else 'not '}{'first' if k == 1 else f'among the first {k}'}"
+    )
     return Metric(
         name=f"accuracy.{name}",
         label=label,
         value=float(hit),
         unit="share",
+        n=1,
+        n_of="interview",
         explanation=explanation,
         metadata=metadata,
     )

@@ -15,12 +15,17 @@ DIGITS = 4
 
 
 class Metric(Wire):
-    """`value` is none where the metric does not apply, which `explanation` then says: never a stand-in figure."""
+    """`value` is none where the metric does not apply, which `explanation` then says: never a stand-in figure.
+
+    `n` is how many things the figure is of, and `n_of` what they are.
+    """
 
     name: str
     label: str
     value: float | None = None
     unit: str = ""
+    n: int | None = None
+    n_of: str = ""
     explanation: str
     metadata: dict[str, Any] = Field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -29,17 +29,24 @@ Pair = tuple[str, str]
 """A text, and the one before it that it is held against."""
 
 
+Progress = Callable[[int, int], object]
+"""Told how many of how many texts have been read."""
+
+
 class Alike(NamedTuple):
     precision: float
     recall: float
     f1: float
 
 
+def _untold(_done: int, _of: int) -> None: ...
+
+
 class Scorer(Protocol):
     @property
     def model(self) -> str: ...
 
-    def score(self, pairs: Sequence[Pair]) -> list[Alike]: ...
+    def score(self, pairs: Sequence[Pair], on_texts: Progress = ...) -> list[Alike]: ...
 
 
 def scorer(model: Path | None = None, *, library: bool | None = None) -> Scorer:
@@ -56,9 +63,9 @@ def scorer(model: Path | None = None, *, library: bool | None = None) -> Scorer:
     return EmbeddedScorer()
 
 
-def bertscore(snapshot: Snapshot, by: Scorer) -> tuple[Metric, ...]:
+def bertscore(snapshot: Snapshot, by: Scorer, on_texts: Progress = _untold) -> tuple[Metric, ...]:
     answered, adjacent = pairs_of(snapshot)
-    alike = by.score([*answered, *adjacent])
+    alike = by.score([*answered, *adjacent], on_texts)
     return (
         *_metrics("answer", "Question and answer", by.model, alike[: len(answered)]),
         *_metrics("adjacent", "Adjacent turns", by.model, alike[len(answered) :]),
@@ -82,8 +89,10 @@ def _metrics(name: str, label: str, model: str, alike: Sequence[Alike]) -> tuple
             name=f"bertscore.{name}_{part}",
             label=f"{label}: BERTScore {part if part != 'f1' else 'F1'}",
             value=rounded(mean([getattr(one, part) for one in alike])),
-            unit="score",
-            explanation=f"mean over {len(alike)} pairs, by {model}",
+            unit="cosine",
+            n=len(alike),
+            n_of="pairs",
+            explanation=f"mean over the pairs, by {model}",
             metadata={"model": model, "pairs": len(alike)},
         )
         for part in Alike._fields
@@ -95,8 +104,8 @@ class EmbeddedScorer:
 
     model = MiniLmEmbedder.model
 
-    def score(self, pairs: Sequence[Pair]) -> list[Alike]:
-        units = _units(sorted({text for pair in pairs for text in pair}))
+    def score(self, pairs: Sequence[Pair], on_texts: Progress = _untold) -> list[Alike]:
+        units = _units(sorted({text for pair in pairs for text in pair}), on_texts)
         return [_alike(units[candidate], units[reference]) for candidate, reference in pairs]
 
 
@@ -106,7 +115,10 @@ class LibraryScorer:
         named = str(model) if model else MiniLmEmbedder.model
         self.model = f"{named} (bert-score)"
 
-    def score(self, pairs: Sequence[Pair]) -> list[Alike]:
+    def score(self, pairs: Sequence[Pair], on_texts: Progress = _untold) -> list[Alike]:
+        """In one go, since a text's figures depend on those it is put together with."""
+        of = len({text for pair in pairs for text in pair})
+        on_texts(0, of)
         os.environ["HF_HUB_OFFLINE"] = "1"  # the model is in its folder, and nothing is to be asked for elsewhere
         from bert_score import BERTScorer
         from transformers import AutoConfig
@@ -114,10 +126,11 @@ class LibraryScorer:
         layers = AutoConfig.from_pretrained(str(self._folder), local_files_only=True).num_hidden_layers
         by = BERTScorer(model_type=str(self._folder), num_layers=layers, device="cpu", batch_size=_BATCH)
         found = by.score([candidate for candidate, _ in pairs], [reference for _, reference in pairs])
+        on_texts(of, of)
         return [Alike(*map(float, one)) for one in zip(*found, strict=True)]
 
 
-def _units(texts: Sequence[str]) -> dict[str, Floats]:
+def _units(texts: Sequence[str], on_texts: Progress) -> dict[str, Floats]:
     """Each text's pieces as vectors of length 1."""
     pieces = {text: _pieces(text) for text in texts}
     order = sorted(texts, key=lambda text: len(pieces[text]))  # alike in length: little padding
@@ -127,6 +140,7 @@ def _units(texts: Sequence[str]) -> dict[str, Floats]:
         for text, told in zip(batch, network.states([pieces[text] for text in batch]), strict=True):
             own = told[: len(pieces[text])]
             units[text] = own / np.linalg.norm(own, axis=1, keepdims=True)
+        on_texts(len(units), len(order))
     return units
 
 

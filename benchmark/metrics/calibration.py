@@ -36,10 +36,11 @@ def calibration(snapshot: Snapshot, gold: Gold | None) -> tuple[Metric, ...]:
 
 
 def item_confidences(snapshot: Snapshot, gold: Gold) -> list[Sure]:
-    """How sure the scorer was that its score is the right one."""
+    """How sure the scorer was that its score is the right one, of the items that were answered."""
+    scored = [response for response in snapshot.responses if not response.unanswered]
     return [
         (response.confidence, response.score == gold.scores[item_number(response.item_id)])
-        for response in snapshot.responses
+        for response in scored
         if response.confidence is not None and item_number(response.item_id) in gold.scores
     ]
 
@@ -72,12 +73,14 @@ def _bin(number: int, members: Sequence[Sure], bins: int) -> Bin:
 
 
 def _brier(name: str, label: str, sure: Sequence[Sure]) -> Metric:
-    value = brier(sure)
+    what = "mean square between confidence and truth; 0 is best, 0.25 is a coin's"
     return Metric(
         name=f"calibration.{name}",
         label=label,
-        value=rounded(value),
-        unit="score",
-        explanation=f"over {len(sure)} confidences; 0 is best" if sure else "nothing was given with a confidence",
+        value=rounded(brier(sure)),
+        unit="score, 0 to 1",
+        n=len(sure),
+        n_of="confidences",
+        explanation=what if sure else "nothing was given with a confidence",
         metadata={"reliability": [one.to_json_dict() for one in reliability(sure)], "count": len(sure)},
     )

@@ -13,8 +13,10 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from agents.contract import AgentResult
+from benchmark.acting import Actor, Record, actor_of, recording
 from benchmark.judge import judge_of
-from benchmark.runs.figures import CellFigures, unplayed
+from benchmark.runs.figures import CellFigures, failed, problem_of
 from benchmark.runs.measuring import Held, measured
 from benchmark.runs.patients import Patient, cell_seed, load_patient
 from benchmark.runs.spec import ModelEntry, RunSpec, parse_spec
@@ -24,7 +26,7 @@ from graph.conversation import Reply, converse
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.tools import DiagnosticMode
-from settings import Settings
+from settings import RULES, Settings
 from storage.database import Database, is_of_database
 from storage.runs import Claim, Runs
 
@@ -51,11 +53,11 @@ class CellRunner:
         self._runs = Runs(database)
         self._scratch = scratch
         self._on_last = on_last
-        self._runtimes: dict[tuple[tuple[str, str], ...], InterviewRuntime] = {}
+        self._casts: dict[tuple[tuple[str, str], ...], tuple[InterviewRuntime, Actor | None]] = {}
         self._specs: dict[str, RunSpec] = {}
 
     def close(self) -> None:
-        for runtime in self._runtimes.values():
+        for runtime, _ in self._casts.values():
             runtime.close()
 
     def run(self, cell_id: int) -> bool:
@@ -80,11 +82,11 @@ class CellRunner:
                 self._give_back(claim)
                 raise
             return self._entered(claim, None, f"unexpected {type(error).__name__}")
-        problem = unplayed(figures.roles)
-        return self._entered(claim, None if problem else figures.model_dump(mode="json"), problem)
+        problem = problem_of(figures.roles, figures.patient)
+        return self._entered(claim, failed(figures) if problem else figures, problem)
 
-    def _entered(self, claim: Claim, figures: dict[str, Any] | None, error: str | None) -> bool:
-        outcome = self._runs.finish(claim, figures, error=error)
+    def _entered(self, claim: Claim, figures: CellFigures | None, error: str | None) -> bool:
+        outcome = self._runs.finish(claim, figures.model_dump(mode="json") if figures else None, error=error)
         if outcome == "last":
             self._on_last(claim.run_id)
         return outcome != "lost"
@@ -96,7 +98,7 @@ class CellRunner:
     def _held(self, claim: Claim, is_lost: threading.Event) -> CellFigures:
         spec = self._spec(claim.run_id)
         entry = spec.entry(claim.key.model)
-        runtime = self._runtime(entry)
+        runtime, actor = self._playing(entry, spec.patient or RULES)
         if claim.left_over:
             _discard(runtime, claim.left_over)
         patient = load_patient(claim.key.patient, self._runs.answers(claim.run_id, claim.key.patient))
@@ -104,9 +106,12 @@ class CellRunner:
         began = time.monotonic()
         view = self._begun(runtime, claim, patient, seed, keep=spec.keep)
         try:
-            view = converse(runtime, view, _attentive(patient.reply(seed), is_lost))
+            acted: list[AgentResult[Any]] = []
+            reply = patient.reply(seed, actor, _noting(acted, recording(runtime)))
+            view = converse(runtime, view, _attentive(reply, is_lost))
             judge = judge_of(self._settings) if spec.judge else None
-            return measured(Held(view, patient, entry, began), runtime, self._scratch, judge)
+            held = Held(view, patient, entry, began, (spec.patient or RULES) if patient.persona else None, acted)
+            return measured(held, runtime, self._scratch, judge)
         except NotFoundError:
             if is_lost.is_set() or not self._runs.keep(claim, self._settings.crosscut_lease_seconds):
                 raise _Lost from None  # whoever has the cell now removed this session
@@ -149,19 +154,30 @@ class CellRunner:
             self._specs = {run_id: parse_spec(self._runs.get(run_id).spec)}  # one at a time: runs come in their order
         return self._specs[run_id]
 
-    def _runtime(self, entry: ModelEntry) -> InterviewRuntime:
-        key = tuple(sorted(entry.settings.items()))
-        if key not in self._runtimes:
-            if len(self._runtimes) >= _MODELS_AT_HAND:
-                self._runtimes.pop(next(iter(self._runtimes))).close()
-            self._runtimes[key] = build_runtime(_with_models(self._settings, entry), self._scratch)
-        return self._runtimes[key]
+    def _playing(self, entry: ModelEntry, patient: str) -> tuple[InterviewRuntime, Actor | None]:
+        """Who holds the interview, and who plays the persona."""
+        models = {**entry.settings, "model_patient": patient}
+        key = tuple(sorted(models.items()))
+        if key not in self._casts:
+            if len(self._casts) >= _MODELS_AT_HAND:
+                self._casts.pop(next(iter(self._casts)))[0].close()
+            settings = _with_models(self._settings, models)
+            self._casts[key] = build_runtime(settings, self._scratch), actor_of(settings)
+        return self._casts[key]
 
 
-def _with_models(settings: Settings, entry: ModelEntry) -> Settings:
+def _with_models(settings: Settings, models: dict[str, str]) -> Settings:
     """The same settings with other models; a mere copy would keep what was computed from the old ones."""
     given = {name: getattr(settings, name) for name in Settings.model_fields}
-    return Settings(_env_file=None, **{**given, **entry.settings})
+    return Settings(_env_file=None, **{**given, **models})
+
+
+def _noting(acted: list[AgentResult[Any]], record: Record) -> Record:
+    def noted(view: View, made: AgentResult[Any]) -> None:
+        acted.append(made)
+        record(view, made)
+
+    return noted
 
 
 def _attentive(reply: Reply, is_lost: threading.Event) -> Reply:

@@ -35,6 +35,7 @@ class Progress:
     cancelled: int
     created_at: datetime
     finished_at: datetime | None
+    owner: str | None = None
 
     @property
     def ended(self) -> int:
@@ -71,23 +72,24 @@ class RunDesk:
         self._wake_aggregate = wake_aggregate
         self._delete_session = delete_session
 
-    def start(self, spec: RunSpec) -> str:
+    def start(self, spec: RunSpec, *, owner: str | None = None) -> str:
         """Write all cells, wake workers, and give the run's id."""
+        spec = self._cast(spec)
         self._refuse_without_key(spec)
         patients = patients_of(spec)
         total = len(patients) * len(spec.models) * len(spec.modes) * spec.repeats
         if total > MOST_CELLS:
             raise InputError(f"{total:,} cells are more than the {MOST_CELLS:,} that a run may have.")
-        run_id = self._runs.create(spec.name, spec.to_json_dict(), patients, spec.cells(patients))
+        run_id = self._runs.create(spec.name, spec.to_json_dict(), patients, spec.cells(patients), owner=owner)
         self._wake(self._runs.to_send(WINDOW))
         return run_id
 
     def status(self, run_id: str) -> Progress:
         return self._progress(self._runs.get(run_id))
 
-    def list(self) -> list[Progress]:
-        """Newest first."""
-        return [self._progress(run) for run in self._runs.newest()]
+    def list(self, *, owner: str | None = None) -> list[Progress]:
+        """Newest first; those of one owner, or of everybody."""
+        return [self._progress(run) for run in self._runs.newest(owner=owner)]
 
     def spec(self, run_id: str) -> RunSpec:
         return parse_spec(self._runs.get(run_id).spec)
@@ -122,14 +124,21 @@ class RunDesk:
             self._delete_session(session_id)
         self._runs.delete(run_id)
 
+    def _cast(self, spec: RunSpec) -> RunSpec:
+        """Who plays the personas is settled here, whatever the settings of the machines that work on cells."""
+        if spec.patient is not None or spec.answers is not None:
+            return spec
+        return spec.model_copy(update={"patient": self._settings.model_patient})
+
     def _refuse_without_key(self, spec: RunSpec) -> None:
         if spec.needs_gateway and self._settings.gateway_api_key is None:
-            wanted = [entry.model for entry in spec.models if entry.model != RULES] + ["the judge"] * spec.judge
+            wanted = [entry.model for entry in spec.models if entry.model != RULES]
+            wanted += [f"the patient {spec.patient}"] * spec.is_played + ["the judge"] * spec.judge
             raise SettingsError(f"GATEWAY_API_KEY is not set, and {', '.join(wanted)} needs it.")
 
     def _progress(self, run: Run) -> Progress:
         counts = self._runs.counts(run.id)
         return Progress(
             run.id, run.name, run.status, sum(counts.values()), counts["done"], counts["failed"], counts["running"],
-            counts["queued"], counts["cancelled"], run.created_at, run.finished_at,
+            counts["queued"], counts["cancelled"], run.created_at, run.finished_at, run.owner,
         )  # fmt: skip

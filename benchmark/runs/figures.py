@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.contract import AgentResult
 from benchmark.runs.patients import Expected
 from benchmark.runs.spec import ModelEntry
 from graph.state import AgentRecord
@@ -31,6 +33,8 @@ class ItemFigure(_Figures):
     ambiguity: Ambiguity
     confidence: Confidence | None = None
     gold: Score | None = None
+    unanswered: bool = False
+    """Nobody answered, so `score` stands for nothing."""
 
 
 class ImpressionFigure(_Figures):
@@ -47,13 +51,24 @@ class RoleFigure(_Figures):
 
 
 class SpentFigures(_Figures):
-    """`cost_usd` is None where a call's price is unknown."""
+    """Tokens and `cost_usd` are None where those of a call are unknown: not zero."""
 
     seconds: float
     calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
+
+    @property
+    def tokens(self) -> int | None:
+        return total((self.prompt_tokens, self.completion_tokens))
+
+
+def total(parts: Iterable[int | None]) -> int | None:
+    """One unknown part makes the sum unknown."""
+    found = list(parts)
+    known = [part for part in found if part is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 class JudgeFigures(_Figures):
@@ -63,11 +78,50 @@ class JudgeFigures(_Figures):
     scores: dict[str, int] | None = None
     spent: SpentFigures | None = None
 
+    @property
+    def status(self) -> Literal["scored", "unscored", "not run"]:
+        return "scored" if self.scores else "unscored" if self.spent else "not run"
+
+
+class PatientFigure(_Figures):
+    """Who played the persona (`rules`: its script alone), how often that was asked, and how often the script stood in.
+
+    What it took is nobody's cost who interviews.
+    """
+
+    model: str
+    asked: int = 0
+    by_script: int = 0
+    failures: dict[str, int] = {}
+    spent: SpentFigures = SpentFigures(seconds=0.0)
+
+
+class ProvenanceFigure(_Figures):
+    """What made a cell's figures: versions, and of the code also the SHA-256. Without a report there is no `code`.
+
+    `library` is one SHA-256 of the books that could be cited, `embedding` the model that looks passages up, and
+    `temperature` that of the cell's model.
+    """
+
+    code: str | None = None
+    source: str
+    metrics: str
+    benchmark: str | None = None
+    """The SHA-256 of the benchmark: gold, phrases, limits and the code that measures."""
+    prompts: str
+    library: str | None = None
+    embedding: str | None = None
+    temperature: str | None = None
+    judge: str | None = None
+
 
 class CellFigures(_Figures):
-    """`stop_right` is None where nobody said what should happen. A stopped session has no snapshot, hence no more."""
+    """`stop_right` is None where nobody said what should happen. A stopped session has no snapshot, hence no more.
 
-    outcome: Literal["completed", "stopped"]
+    Of one that failed there is what was spent on it.
+    """
+
+    outcome: Literal["completed", "stopped", "failed"]
     stop_right: bool | None = None
     items: tuple[ItemFigure, ...] = ()
     impressions: tuple[ImpressionFigure, ...] | None = None
@@ -77,7 +131,17 @@ class CellFigures(_Figures):
     roles: dict[str, RoleFigure] = {}
     spent: SpentFigures
     judge: JudgeFigures | None = None
+    patient: PatientFigure | None = None
+    """None where prepared answers were given."""
     snapshot: str | None = None
+    provenance: ProvenanceFigure | None = None
+
+
+def failed(figures: CellFigures) -> CellFigures:
+    """Nothing of it counts but the cost: the model's, and the judge's without its verdict."""
+    judge = JudgeFigures(spent=figures.judge.spent) if figures.judge else None
+    kept = {"roles": figures.roles, "spent": figures.spent, "patient": figures.patient}
+    return CellFigures(outcome="failed", judge=judge, provenance=figures.provenance, **kept)
 
 
 def stop_right(view: View, expected: Expected) -> bool | None:
@@ -95,6 +159,7 @@ def item_figures(view: View, expected: Expected) -> tuple[ItemFigure, ...]:
             ambiguity=response.ambiguity,
             confidence=response.confidence,
             gold=(expected.scores or {}).get(item_number(response.item_id)),
+            unanswered=view.records[item_number(response.item_id)].unanswered,
         )
         for response in view.profile.item_responses
     )
@@ -133,7 +198,36 @@ def _of_records(records: Iterable[AgentRecord]) -> RoleFigure:
     return RoleFigure(asked=asked, by_rules=by_rules, failures=dict(sorted(failures.items())))
 
 
-def unplayed(roles: Mapping[str, RoleFigure]) -> str | None:
+def patient_figure(model: str, made: Sequence[AgentResult[Any]]) -> PatientFigure:
+    cost = [result.cost_usd for result in made]
+    return PatientFigure(
+        model=model,
+        asked=len(made),
+        by_script=sum(result.engine == "rules" for result in made),
+        failures=dict(sorted(Counter(failure.kind for result in made for failure in result.failures).items())),
+        spent=SpentFigures(
+            seconds=round(sum(result.seconds for result in made), 3),
+            calls=sum(result.tries for result in made),
+            prompt_tokens=total(call.prompt_tokens for result in made for call in result.calls),
+            completion_tokens=total(call.completion_tokens for result in made for call in result.calls),
+            cost_usd=None if None in cost else sum(one or 0.0 for one in cost),
+        ),
+    )
+
+
+def problem_of(roles: Mapping[str, RoleFigure], patient: PatientFigure | None) -> str | None:
+    """Why a cell has failed although its interview ended; None where it has not."""
+    return _unplayed(roles) or _unacted(patient)
+
+
+def _unacted(patient: PatientFigure | None) -> str | None:
+    """Why a cell is not what was asked for: its persona was to be played by a model and spoke by its script."""
+    if patient is None or not patient.asked or patient.by_script < patient.asked:
+        return None
+    return f"the patient's model gave nothing usable ({', '.join(patient.failures)})"
+
+
+def _unplayed(roles: Mapping[str, RoleFigure]) -> str | None:
     """Why a cell is not to the model's credit: roles in which the rules did everything. Equal causes read alike."""
     missing = {
         role: figure for role, figure in sorted(roles.items()) if figure.asked and figure.by_rules == figure.asked

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from agents.contract import AgentResult
+from agents.models import temperature_of
 from benchmark.judge import CRITERIA, JUDGE, Judge
-from benchmark.metrics import deterministic
+from benchmark.making import benchmark_digest
+from benchmark.metrics import VERSION, deterministic
 from benchmark.runs.figures import (
     CellFigures,
     JudgeFigures,
+    PatientFigure,
+    ProvenanceFigure,
     RoleFigure,
     SpentFigures,
     impression_figures,
     item_figures,
+    patient_figure,
+    problem_of,
     role_figures,
     stop_right,
 )
@@ -22,14 +31,19 @@ from benchmark.runs.patients import Patient
 from benchmark.runs.spec import ModelEntry
 from benchmark.snapshot import Snapshot, SnapshotDesk
 from graph.basis import INTERVIEW_AGENTS
+from graph.provenance import source_digest
 from graph.runtime import InterviewRuntime
 from graph.view import View
 from instruments.profile import SessionStatus
+from settings import RULES
 from storage.database import Database
+from storage.library import Library
 from storage.model_calls import ModelCalls
+from storage.snapshots import address
 
 INTERVIEW = (*INTERVIEW_AGENTS, "diagnostician")
 """Whose calls a cell's model is charged with."""
+NO_BOOK = "no book in the library"
 
 
 @dataclass(frozen=True)
@@ -40,10 +54,18 @@ class Held:
     patient: Patient
     entry: ModelEntry
     began: float
+    actor: str | None = None
+    """Who played the persona; None where nobody was to."""
+    acted: Sequence[AgentResult[Any]] = ()
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.began
+        """Without what was spent waiting for the patient's answers."""
+        return time.monotonic() - self.began - sum(made.seconds for made in self.acted)
+
+    @property
+    def patient_figure(self) -> PatientFigure | None:
+        return patient_figure(self.actor, self.acted) if self.actor else None
 
 
 def measured(held: Held, runtime: InterviewRuntime, database: Database, judge: Judge | None = None) -> CellFigures:
@@ -55,12 +77,17 @@ def measured(held: Held, runtime: InterviewRuntime, database: Database, judge: J
             stop_right=stop_right(view, expected),
             roles=role_figures(view, held.entry),
             spent=_spent(database, view.session_id, held.seconds),
+            patient=held.patient_figure,
+            provenance=_provenance(held, database),
         )
     desk = SnapshotDesk(database, runtime)
     sha256 = desk.freeze(view.session_id)
     spent = _spent(database, view.session_id, held.seconds)
     snapshot = desk.get(sha256)
     gold = expected.gold(snapshot.mode, held.patient.id)
+    roles = {**role_figures(view, held.entry), **_diagnostician(snapshot, held.entry)}
+    if problem_of(roles, held.patient_figure):
+        judge = None  # it fails, so nobody pays for a verdict on it
     return CellFigures(
         outcome="completed",
         stop_right=stop_right(view, expected),
@@ -68,11 +95,43 @@ def measured(held: Held, runtime: InterviewRuntime, database: Database, judge: J
         impressions=impression_figures(snapshot.diagnosis, snapshot.mode),
         gold_names=expected.names(snapshot.mode),
         metrics={metric.name: metric.value for metric in deterministic(snapshot, gold)},
-        roles={**role_figures(view, held.entry), **_diagnostician(snapshot, held.entry)},
+        roles=roles,
         spent=spent,
         judge=_judged(judge, snapshot, runtime, database) if judge else None,
+        patient=held.patient_figure,
         snapshot=sha256,
+        provenance=_provenance(held, database, snapshot, judge),
     )
+
+
+def _provenance(
+    held: Held, database: Database, snapshot: Snapshot | None = None, judge: Judge | None = None
+) -> ProvenanceFigure:
+    meta = held.view.profile.session_meta
+    models = dict(part.split("=", 1) for part in meta.model_version.split())
+    return ProvenanceFigure(
+        code=snapshot.provenance.code_version if snapshot else None,
+        source=snapshot.provenance.source_sha256 if snapshot else source_digest(),
+        metrics=VERSION,
+        benchmark=benchmark_digest(),
+        prompts=meta.prompt_version,
+        library=_library(database),
+        embedding=models.get("embedding"),
+        temperature=_temperature(held.entry.model),
+        judge=judge.version if judge else None,
+    )
+
+
+def _library(database: Database) -> str:
+    books = Library(database).contents()
+    return address(books) if books else NO_BOOK
+
+
+def _temperature(model: str) -> str | None:
+    if model == RULES:
+        return None
+    sent = temperature_of(model)
+    return f"{model}: its own, none is sent" if sent is None else f"{model}: {sent:g}"
 
 
 def _diagnostician(snapshot: Snapshot, entry: ModelEntry) -> dict[str, RoleFigure]:

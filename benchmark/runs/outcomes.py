@@ -20,7 +20,8 @@ _VIOLATIONS = tuple(
 
 @dataclass(frozen=True)
 class Metric:
-    """`of` gives a cell's value, None where it has none; a `share` of cells is yes or no for each."""
+    """`of` gives a cell's value, None where it has none; a `share` lies between 0 and 1, yes or no for each cell
+    or a part of what it has."""
 
     name: str
     title: str
@@ -31,8 +32,8 @@ class Metric:
 
 
 def item_pairs(figures: CellFigures) -> list[tuple[int, int]]:
-    """Gold and given, of the items that have gold."""
-    return [(item.gold, item.score) for item in figures.items if item.gold is not None]
+    """Gold and given, of the items that have gold and were answered."""
+    return [(item.gold, item.score) for item in figures.items if item.gold is not None and not item.unanswered]
 
 
 def names_compared(figures: CellFigures) -> tuple[str, tuple[str, ...]] | None:
@@ -51,7 +52,7 @@ def _among(first: int) -> PerCell:
 
 
 def item_confidences(figures: CellFigures) -> list[Sure]:
-    judged = [item for item in figures.items if item.gold is not None]
+    judged = [item for item in figures.items if item.gold is not None and not item.unanswered]
     return [(item.confidence, item.score == item.gold) for item in judged if item.confidence is not None]
 
 
@@ -91,21 +92,23 @@ def _of_completed(value: Callable[[CellFigures], float | None]) -> PerCell:
 
 
 METRICS = (
-    Metric("item_exact", "Item exact", "share of items", "higher", lambda f: exact(item_pairs(f))),
-    Metric("item_mae", "Item MAE", "points", "lower", lambda f: mean_error(item_pairs(f))),
-    Metric("coverage", "Coverage", "share of 23 items", "higher", _of_snapshot("protocol.coverage")),
-    Metric("top1", "Top-1", "share of interviews", "higher", _among(1), share=True),
-    Metric("top3", "Top-3", "share of interviews", "higher", _among(TOP), share=True),
-    Metric("violations", "Protocol violations", "per interview", "lower", _violated),
-    Metric("risk_checks", "Messages checked for risk", "share", "higher", _of_snapshot("protocol.risk_checks")),
+    Metric("item_exact", "Item scores exact", "share of items", "higher", lambda f: exact(item_pairs(f)), share=True),
+    Metric("item_mae", "Item scores, mean abs. error", "points, 0 to 4", "lower", lambda f: mean_error(item_pairs(f))),
+    Metric("coverage", "Items covered", "share of 23 items", "higher", _of_snapshot("protocol.coverage"), share=True),
+    Metric("unanswered", "Items without an answer", "count per interview", "neither",
+           _of_snapshot("protocol.unanswered")),
+    Metric("top1", "Main impression first (top-1)", "share of interviews", "higher", _among(1), share=True),
+    Metric("top3", "Main impression in top 3", "share of interviews", "higher", _among(TOP), share=True),
+    Metric("violations", "Protocol violations", "count per interview", "lower", _violated),
+    Metric("risk_checks", "Messages checked for risk", "share of messages", "higher",
+           _of_snapshot("protocol.risk_checks"), share=True),
     Metric("stop_right", "Stop decision right", "share of interviews", "higher", _stop_right, share=True),
-    Metric("brier_items", "Brier, items", "score, 0 to 1", "lower", lambda f: brier(item_confidences(f))),
-    Metric("brier_impressions", "Brier, impressions", "score, 0 to 1", "lower",
+    Metric("brier_items", "Brier score, items", "score, 0 to 1", "lower", lambda f: brier(item_confidences(f))),
+    Metric("brier_impressions", "Brier score, impressions", "score, 0 to 1", "lower",
            lambda f: brier(impression_confidences(f))),
-    Metric("by_rules", "Answered by the rules instead", "share of calls", "lower", _by_rules),
+    Metric("by_rules", "Answered by the rules instead", "share of calls", "lower", _by_rules, share=True),
     Metric("cost", "Cost", "USD per interview", "lower", _of_completed(lambda f: f.spent.cost_usd)),
-    Metric("tokens", "Tokens", "tokens per interview", "lower",
-           _of_completed(lambda f: float(f.spent.prompt_tokens + f.spent.completion_tokens))),
-    Metric("seconds", "Time", "s per interview", "lower", _of_completed(lambda f: f.spent.seconds)),
+    Metric("tokens", "Tokens", "tokens per interview", "lower", _of_completed(lambda f: f.spent.tokens)),
+    Metric("seconds", "Time of an interview", "s per interview", "lower", _of_completed(lambda f: f.spent.seconds)),
     Metric("turn_p95", "Time of a turn, 95th percentile", "s", "lower", _of_snapshot("cost.turn_p95")),
 )  # fmt: skip

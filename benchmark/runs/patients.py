@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from benchmark.acting import Actor, Record, reply_of
 from benchmark.answer_files import Prepared, read_prepared
 from benchmark.metrics import Gold
 from benchmark.personas import persona
-from benchmark.replies import simulated
 from benchmark.runs.spec import RunSpec
 from benchmark.simulator import SimulatedPatient
 from errors import InputError
@@ -26,6 +26,7 @@ from instruments.tools import DiagnosticMode
 
 ItemNumber = Annotated[int, Field(ge=1, le=23)]
 MANY_PROBLEMS = 5
+_SAID = ("id", "answers")
 
 
 class Expected(BaseModel):
@@ -57,22 +58,31 @@ class Patient:
     persona: str | None
     _script: AnswerScript | None = None
 
-    def reply(self, seed: int) -> Reply:
-        """Somebody who answers, in the same words for the same seed."""
+    def reply(self, seed: int, actor: Actor | None, record: Record) -> Reply:
+        """Somebody who answers; without an actor, in the same words for the same seed."""
         if self._script is not None:
             return scripted(self._script)
-        return simulated(SimulatedPatient(persona(self.id), seed))
+        return reply_of(SimulatedPatient(persona(self.id), seed), actor, record)
 
 
 class _Labelled(BaseModel):
-    """What a line of a labelled file says besides its answers. `impression` null: healthy."""
+    """What a line of a labelled file says besides its answers. `impression` null: healthy.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    A slip in a name is refused: gold that is silently left out would be missed by nobody.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     scores: dict[ItemNumber, Score] | None = None
     impression: str | None = None
     also: tuple[str, ...] = ()
     stops: bool | None = None
+
+    @model_validator(mode="after")
+    def _main_one_first(self) -> _Labelled:
+        if self.also and self.impression is None:
+            raise ValueError("`also` names what there is besides an `impression`, and there is none")
+        return self
 
 
 class _Kept(BaseModel):
@@ -137,13 +147,19 @@ def _labels(path: Path) -> list[Expected]:
         if line.strip():
             content = json.loads(line)
             try:
-                label = _Labelled.model_validate(content)
+                label = _Labelled.model_validate({name: said for name, said in content.items() if name not in _SAID})
             except ValidationError as error:
-                first = error.errors(include_input=False, include_context=False)[0]
-                place = ".".join(map(str, first["loc"]))
-                raise InputError(f"{path}: line {number}: {place}: {first['msg']}.") from None
+                raise InputError(f"{path}: line {number}: {_problem(error)}.") from None
             found.append(_expected_in(path, number, label, named="impression" in content))
     return found
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors(include_input=False, include_context=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the whole"
+    if first["type"] == "extra_forbidden":
+        return f"{place}: there is no such entry; there are {', '.join((*_SAID, *_Labelled.model_fields))}"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _expected_in(path: Path, number: int, label: _Labelled, *, named: bool) -> Expected:

@@ -82,6 +82,8 @@ class RunSpec(_Strict):
     name: Annotated[str, Field(min_length=1, max_length=80, pattern=r"^\S(.*\S)?$")]
     personas: Literal["all"] | tuple[str, ...] | None = None
     answers: Path | None = None
+    patient: ModelId | None = None
+    """Who plays the personas; `rules` is their script, and so is none in a run that has begun."""
     models: tuple[ModelEntry, ...] = Field((ModelEntry(model=RULES),), min_length=1)
     modes: tuple[DiagnosticMode, ...] = Field(("diagnostic",), min_length=1)
     repeats: Annotated[StrictInt, Field(ge=1, le=1000)] = 1
@@ -111,6 +113,8 @@ class RunSpec(_Strict):
     def _consistent(self) -> RunSpec:
         if (self.personas is None) == (self.answers is None):
             raise ValueError("say who is interviewed, by `personas` or by `answers`, not by both")
+        if self.answers is not None and self.patient is not None:
+            raise ValueError("`patient` says who plays personas; prepared `answers` speak for themselves")
         _refuse_repeats("model", [entry.label for entry in self.models])
         _refuse_repeats("mode", self.modes)
         return self
@@ -123,7 +127,12 @@ class RunSpec(_Strict):
 
     @property
     def needs_gateway(self) -> bool:
-        return self.judge or any(entry.model != RULES for entry in self.models)
+        return self.judge or self.is_played or any(entry.model != RULES for entry in self.models)
+
+    @property
+    def is_played(self) -> bool:
+        """Whether a model plays the personas."""
+        return self.patient not in (None, RULES)
 
     def entry(self, label: str) -> ModelEntry:
         return next(entry for entry in self.models if entry.label == label)

@@ -36,7 +36,8 @@ class Interval(_Figure):
 
 
 class Estimate(_Figure):
-    """`interval` is clustered by patient and None where there is but one; `wilson` takes cells for independent."""
+    """`interval` is clustered by patient and None where there is but one; `wilson` takes a patient for one answer,
+    however often it was repeated."""
 
     value: float
     interval: Interval | None
@@ -64,13 +65,17 @@ def mean(values: Mapping[str, Sequence[float]], seed: int) -> Estimate | None:
     return clustered(parts, ratio, seed, cells=sum(len(some) for some in values.values()))
 
 
-def proportion(values: Mapping[str, Sequence[bool]], seed: int) -> Estimate | None:
-    """A share of cells, with Wilson's interval beside the clustered one."""
-    found = mean({patient: [float(value) for value in some] for patient, some in values.items()}, seed)
+def proportion(values: Mapping[str, Sequence[float]], seed: int) -> Estimate | None:
+    """A share, with Wilson's interval beside the clustered one: of the same share, with n = patients.
+
+    That is as if a patient's repeats were all alike, so repeats make it no narrower; nor do the items of a patient,
+    where each cell has a part between none and all.
+    """
+    found = mean(values, seed)
     if found is None:
         return None
-    hits = sum(sum(some) for some in values.values())
-    return found.model_copy(update={"wilson": wilson(hits, found.cells)})
+    share = sum(sum(some) for some in values.values()) / found.cells
+    return found.model_copy(update={"wilson": wilson(share * found.patients, found.patients)})
 
 
 def clustered(parts: Mapping[str, Sequence[float]], statistic: Statistic, seed: int, *, cells: int) -> Estimate | None:
@@ -142,20 +147,24 @@ def macro_f1(sums: Array) -> Array:
 
 
 def f1_of(position: int, classes: int) -> Statistic:
-    """The F1 of one class out of the same rows."""
+    """The F1 of one class out of the same rows; undefined where no case has it, as in the macro-F1."""
 
     def one(sums: Array) -> Array:
         hits, gold, given = (sums[..., position + classes * part] for part in range(3))
-        return _divided(2 * hits, gold + given)
+        return np.where(gold > 0, _divided(2 * hits, gold + given), np.nan)
 
     return one
 
 
-def wilson(hits: int, of: int) -> Interval | None:
+def wilson(hits: float, of: int) -> Interval | None:
+    """Wilson's score interval. Hits may be fractions, sums of patients' shares, which scipy's own does not take."""
     if not of:
         return None
-    found = stats.binomtest(hits, of).proportion_ci(CONFIDENCE, method="wilson")
-    return _interval(float(found.low), float(found.high))
+    z2 = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) ** 2
+    share = hits / of
+    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
+    half = (z2 * share * (1 - share) / of + (z2 / (2 * of)) ** 2) ** 0.5 / (1 + z2 / of)
+    return _interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
 def paired(first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]], seed: int) -> Difference | None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmark.card_files import plain_cell
 from benchmark.charts import save
 from benchmark.runs import rows, tables
 from benchmark.runs.aggregate import Aggregate
@@ -53,5 +54,7 @@ def _with_charts(text: str, names: list[str]) -> str:
 
 def _csv(lines: tables.Rows) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([["" if v is None else v for v in row] for row in lines])
+    csv.writer(text, lineterminator="\n").writerows(
+        [["" if v is None else plain_cell(v) for v in row] for row in lines]
+    )
     return text.getvalue()

@@ -25,6 +25,8 @@ from tests.attached import attached_to
 from tests.browser import chromium
 from tests.product import free_port, started
 from tests.support import temporary_home, wait_until
+from tools.bench import redrawn
+from tools.bench.aims import Aim
 from tools.bench.timing import p50, p95, seconds
 
 TURNS = 60
@@ -32,12 +34,15 @@ LOADS = 15
 WATCHED = 8
 CLICKS = 4
 AIM_SECONDS = 1.0
+_EMPTY_PAGE, _OURS = "an empty page", f"a session with {TURNS} turns"
+_LAST_TURN = f".st-key-transcript #turn-{TURNS}"
+"""Within the conversation, since the state on the Replay tab shows the last turns as well."""
 _EMPTY = 'import streamlit\n\nstreamlit.html("<p id=here>here</p>")\n'
 _OPTIONS = (
     "--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none",
     "--browser.gatherUsageStats", "false",
 )  # fmt: skip
-_BREAK, _BACK, _VAGUE, _CLEAR = "Can we take a break?", "I'm ready.", "Hard to say.", "Several days."
+_BREAK, _BACK, _VAGUE, _CLEAR = "Can we take a break?", "Let's go on.", "Hard to say.", "Several days."
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class PageFigures:
 
     loads: dict[str, list[float]]
     done: dict[str, list[float]]
+    redrawn: list[redrawn.Redrawn]
 
 
 def measure() -> PageFigures:
@@ -59,7 +65,7 @@ def measure() -> PageFigures:
         long = _long(attached.runtime)
         address = f"{product.address}/?session={long.session_id}&tab=chat"
         page = browser.new_page()
-        pages = {"an empty page": (empty, "#here"), f"{TURNS} turns": (address, f"#turn-{TURNS}")}
+        pages = {_EMPTY_PAGE: (empty, "#here"), _OURS: (address, _LAST_TURN)}
         loads: dict[str, list[float]] = {name: [] for name in pages}
         for _ in range(LOADS + 1):  # the first fills the cache
             for name, (where, last) in pages.items():
@@ -67,18 +73,23 @@ def measure() -> PageFigures:
         warm = {name: times[1:] for name, times in loads.items()}
         done = {
             "a click on another tab": _clicked(page, address),
-            "an answer, until the therapist sees it": _watched(page, attached.runtime, product.address),
+            "an answer, from being sent until the therapist sees it": _watched(page, attached.runtime, product.address),
         }
-        return PageFigures(warm, done)
+        fresh = browser.new_page()  # what it has not seen before comes over the wire in full
+        return PageFigures(warm, done, redrawn.redrawn(fresh, attached.runtime, product.address))
 
 
-def show(console: Console, figures: PageFigures) -> None:
-    table = Table("until it is on the screen", "p50 s", "p95 s", title="Pages", title_justify="left")
+def show(console: Console, figures: PageFigures) -> list[Aim]:
+    """Both tables, and the aim that a run of the bench stands or falls by."""
+    empty, ours = (p50(figures.loads[name]) for name in (_EMPTY_PAGE, _OURS))
+    aim = Aim(f"{_OURS}, until it is on the screen (median)", ours, AIM_SECONDS, " s")
+    table = Table("until it is on the screen", "p50 s", "p95 s", "aim", title="Pages", title_justify="left")
     for name, times in (figures.loads | figures.done).items():
-        table.add_row(name, f"{p50(times):.2f}", f"{p95(times):.2f}")
+        table.add_row(name, f"{p50(times):.2f}", f"{p95(times):.2f}", aim.verdict if name == _OURS else "")
     console.print(table)
-    empty, ours = map(p50, figures.loads.values())
-    console.print(f"ratio of the medians: {ours / empty:.2f} (aim: {TURNS} turns within {AIM_SECONDS:.0f} s)")
+    console.print(f"ratio of the medians of {_OURS} and {_EMPTY_PAGE}: {ours / empty:.2f}")
+    redrawn.show(console, figures.redrawn)
+    return [aim]
 
 
 def _load(page: Page, address: str, last: str) -> None:
@@ -107,24 +118,29 @@ def _said(runtime: InterviewRuntime, view: View, text: str) -> View:
 
 def _clicked(page: Page, address: str) -> list[float]:
     """To the replay, which is the tab that reads most, and back to the conversation."""
-    _load(page, address, f"#turn-{TURNS}")
-    times = []
-    for _ in range(CLICKS):
-        for tab, there in (("Replay", ".cc-changes"), ("Chat", f"#turn-{TURNS}")):
-            page.get_by_role("tab", name=tab).click()
-            times.append(seconds(page.locator(there).first.wait_for))
-    return times
+    _load(page, address, _LAST_TURN)
+    return [
+        seconds(partial(_open_tab, page, tab, there))
+        for _ in range(CLICKS)
+        for tab, there in (("Replay", ".cc-changes"), ("Chat", _LAST_TURN))
+    ]
+
+
+def _open_tab(page: Page, tab: str, there: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+    page.locator(there).first.wait_for()
 
 
 def _watched(page: Page, runtime: InterviewRuntime, address: str) -> list[float]:
-    view = runtime.start(seed=2)
-    _load(page, f"{address}/?session={view.session_id}&tab=chat", "#turn-1")
-    times = []
-    for _ in range(WATCHED):
-        turn = view.turn
-        view = _said(runtime, view, _CLEAR)
-        times.append(seconds(page.locator(f"#turn-{turn} .patient").wait_for))
-    return times
+    session_id = runtime.start(seed=2).session_id
+    _load(page, f"{address}/?session={session_id}&tab=chat", "#turn-1")
+    return [seconds(partial(_answer, page, runtime, runtime.view(session_id))) for _ in range(WATCHED)]
+
+
+def _answer(page: Page, runtime: InterviewRuntime, view: View) -> None:
+    """The turn itself is a part of it: whoever watches waits for that as well."""
+    _said(runtime, view, _CLEAR)
+    page.locator(f"#turn-{view.turn} .patient").wait_for()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import cycle, islice
 
 from rich.console import Console
 from rich.table import Table
@@ -31,7 +32,9 @@ def _read_anew(text: str) -> None:
 
 
 def _text(length: int) -> str:
-    return ". ".join(CLAUSES * (length // 150 + 1))[:length]
+    """No sentence twice: what was read once would not be read again."""
+    said = (f"On day {number} {clause}" for number, clause in enumerate(cycle(CLAUSES)))
+    return ". ".join(islice(said, length // 40 + 1))[:length]
 
 
 def show(console: Console, times: dict[int, float]) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tools.train risk|scorer|replies|impressions [--held-out FILE | --further AUTHOR ...]`."""
+"""`python -m tools.train risk|scorer|replies|impressions`, by itself or with one of the options below."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from tools.train import impressions, replies, risk, scorer
-from tools.train.network import export
+from tools.train.further import averaged, resumed
+from tools.train.network import Reader, export
 
 AGENTS = Path(__file__).parent.parent.parent / "agents"
 PLACES: dict[str, tuple[Any, str]] = {
@@ -36,6 +37,9 @@ def main() -> int:
         metavar="AUTHOR",
         help="go on from the reader in use with these new authors' lines among some of the old ones",
     )
+    parser.add_argument(
+        "--average", nargs="+", type=Path, metavar="FILE", help="write the mean of these readers; nothing is learned"
+    )
     wanted = parser.parse_args()
     torch.set_num_threads(1)
     made, folder = PLACES[wanted.which]
@@ -44,11 +48,20 @@ def main() -> int:
     target = AGENTS / folder / "reader.onnx"
     if wanted.further and not hasattr(made, "further"):
         parser.error(f"{wanted.which} is learned anew only")
+    if wanted.average and not hasattr(made, "OUTPUTS"):
+        parser.error(f"there is but one reader of {wanted.which}")
     if wanted.held_out:
         wanted.held_out.write_text(json.dumps(made.held_out()))
     else:
-        export(made.further(target, frozenset(wanted.further)) if wanted.further else made.final(), target)
+        export(_made(made, target, wanted), target)
     return 0
+
+
+def _made(made: Any, target: Path, wanted: argparse.Namespace) -> Reader:
+    if wanted.average:
+        return averaged([resumed(Reader(made.OUTPUTS, made.LAYERS), path) for path in wanted.average])
+    found: Reader = made.further(target, frozenset(wanted.further)) if wanted.further else made.final()
+    return found
 
 
 if __name__ == "__main__":

@@ -29,6 +29,14 @@ def resumed(reader: Reader, path: Path) -> Reader:
     return reader
 
 
+def averaged(readers: list[Reader]) -> Reader:
+    """The mean of their weights: what only one of several readers has learned by chance is weakened."""
+    states = [reader.state_dict() for reader in readers]
+    mean = {name: sum(state[name] for state in states) / len(states) for name in states[0]}
+    readers[0].load_state_dict(mean)
+    return readers[0]
+
+
 def _weight_of(output: str) -> str:
     found = _MADE_BY.match(output)
     return f"{found['module'].replace('/', '.')}.weight" if found else "head.weight"

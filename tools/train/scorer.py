@@ -151,5 +151,7 @@ def further(path: Path, authors: frozenset[str]) -> Reader:
 
 def _is_hard(example: Example) -> bool:
     found = scoring_reader.opinion(example.read.answer, example.read.finding)
+    if found is None:  # too long to be read, hence nothing to learn from
+        return False
     wrong_score = found.scores[example.score] < SURE and not example.is_vague
     return wrong_score or (found.vague > 1 - SURE) != example.is_vague

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import streamlit as st
@@ -16,15 +16,17 @@ from benchmark.snapshot import Frozen
 from graph.view import View
 from instruments.level1 import level1
 from instruments.profile import SessionStatus
+from storage.jobs import Job
 from ui.bench import workbench
 from ui.guard import guarded
+from ui.work import awaited, workers
 from ui.workspace.card import show_card
 from ui.workspace.comparing import show_comparison
 from ui.workspace.voting import CARD, COMPARISON, PART, PARTS, VOTE, show_vote
-from ui.workspace.work import awaited, workers
 from workers.celery_app import COMPARE, MEASURE, configure, send
 
 _LOOK_EVERY_SECONDS = 1.5
+_PATIENCE = timedelta(seconds=20)
 _SENT = "jobs that were sent"
 _LONG = {"judge": "the judge’s opinion", "bertscore": "BERTScore"}
 _FILES = {"JSON": "json", "CSV": "csv", "Markdown": "md"}
@@ -35,6 +37,16 @@ def show(view: View) -> None:
     if view.profile.session_status is not SessionStatus.COMPLETED:
         _say_why_not(view)
         return
+    st.fragment(_show_desk)(view)
+
+
+def _show_desk(view: View) -> None:
+    """What is chosen here draws this anew and nothing around it."""
+    with guarded():
+        _show_parts(view)
+
+
+def _show_parts(view: View) -> None:
     freezing = workers().submit(_cards().snapshots.of_session, view.session_id)
     frozen: list[Frozen] = awaited(freezing, "Freezing the report; one that is missing is written first …")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -104,7 +116,7 @@ def _show_card(frozen: Frozen) -> None:
     card = desk.card(frozen.sha256)
     # What is looked at again has no buttons, and one line before as after: nothing moves away under a click.
     every = _LOOK_EVERY_SECONDS if card.pending else None
-    st.fragment(_tell_pending, run_every=every)(frozen.sha256, card.pending)
+    st.fragment(_tell_pending, run_every=every)(desk, frozen.sha256, card.pending)
     if card.failed:
         _show_failed(frozen.sha256, card)
     show_card(card)
@@ -120,20 +132,50 @@ def _ask_for(desk: BenchmarkDesk, sha256: str, *, again: bool = False) -> None:
             _send(MEASURE, job.id)
 
 
-def _tell_pending(sha256: str, pending: tuple[str, ...]) -> None:
+def _tell_pending(desk: BenchmarkDesk, sha256: str, pending: tuple[str, ...]) -> None:
     with guarded():
         if not pending:
             st.caption("Everything that can be measured here has been measured.")
             return
-        if _cards().card(sha256).pending != pending:
+        under_way = desk.under_way(sha256)
+        if tuple(under_way) != pending:
             st.rerun(scope="app")
-        named = " and ".join(_LONG[name] for name in pending)
-        st.caption(f":material/pending: Still to come: {named}. The card fills in by itself.")
+        st.caption(":material/pending: The card fills in by itself.")
+        for name, job in under_way.items():
+            done, told = how_far(job)
+            st.progress(done, text=f"**{_capital(_LONG[name])}** · {told}")
+        if any(job and _waits_long(job) for job in under_way.values()):
+            st.caption("No worker has taken it yet. `crosscut doctor` tells whether one runs.")
+
+
+def how_far(job: Job | None) -> tuple[float, str]:
+    """As a part of the whole, and in words."""
+    if job is None:
+        return 0.0, "about to be queued"
+    if job.status == "queued":
+        return 0.0, f"queued since {_clock(job.updated_at)}"
+    known = job.progress
+    since = f"since {_clock(datetime.fromisoformat(known['since']))}" if "since" in known else "since just now"
+    if not known.get("of"):
+        return 0.0, f"at work {since}"
+    return min(known["done"] / known["of"], 1.0), f"at work {since}, {known['done']:,} of {known['of']:,} texts read"
+
+
+def _waits_long(job: Job) -> bool:
+    return job.status == "queued" and datetime.now(UTC) - job.updated_at > _PATIENCE
+
+
+def _clock(at: datetime) -> str:
+    return f"{at.astimezone():%H:%M:%S}"
+
+
+def _capital(said: str) -> str:
+    return said[0].upper() + said[1:]
 
 
 def _show_failed(sha256: str, card: Card) -> None:
     for name, why in sorted(card.failed.items()):
-        st.warning(f"{_LONG[name][0].upper()}{_LONG[name][1:]} could not be had.")
+        st.warning(f"{_capital(_LONG[name])} could not be had.")
         st.text(why, width="stretch")
     st.button("Try again", key="measure-again", on_click=_ask_again, args=(sha256,))
 

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from benchmark.card import NO_VERDICT, Card, Graded, ItemRow
-from benchmark.card_files import TITLES, figure, provenance_lines
-from benchmark.judge import NOT_RUN
-from ui.workspace.grades import KINDS, bars, radar
+from benchmark.card_files import TITLES, figure, provenance_lines, why_no_verdict
+from ui.workspace.grades import KINDS, bars, radar, reliability
 from ui.workspace.markup import address, badge, draw, linked, text
+
+_PENDING = "pending: how far it is stands above"
 
 
 def show_card(card: Card) -> None:
     draw(_headline(card), "cc-verdict")
-    draw(f"<figure>{radar(card)}</figure><figure>{bars(card)}</figure>", "cc-figures")
+    left = f"<div><figure>{radar(card)}</figure><figure>{reliability(card)}</figure></div>"
+    draw(f"{left}<figure>{bars(card)}</figure>", "cc-figures")
     draw("".join(_groups(card)), "cc-metrics")
     st.markdown("#### Judge", anchors=False)
     draw(_judge(card), "cc-metrics")
@@ -48,7 +50,7 @@ def _groups(card: Card) -> Iterable[str]:
         yield f"<h3>{text(TITLES[group])}</h3>"
         yield _table([metric for metric in metrics if metric.group == group])
     if "bertscore" in card.pending:
-        yield f"<h3>{text(TITLES['bertscore'])}</h3><p class='soft'>pending</p>"
+        yield f"<h3>{text(TITLES['bertscore'])}</h3><p class='soft'>{text(_PENDING)}</p>"
 
 
 def _table(metrics: Sequence[Graded]) -> str:
@@ -62,12 +64,10 @@ def _table(metrics: Sequence[Graded]) -> str:
 
 
 def _judge(card: Card) -> str:
-    if "judge" in card.pending:
-        return '<p class="soft">pending</p>'
-    if "judge" in card.failed:
-        return '<p class="soft">could not be had</p>'
-    if card.judge.status == "not run":
-        return f'<p class="soft">{text(NOT_RUN[0].upper() + NOT_RUN[1:])}. Nothing is made up in its place.</p>'
+    if card.judge.status == "pending":
+        return f'<p class="soft">{text(_PENDING)}</p>'
+    if why := why_no_verdict(card):
+        return f'<p class="soft">{text(why[:1].upper() + why[1:])}. Nothing is made up in its place.</p>'
     by = f"By {card.judge.model}, prompt {card.judge.prompt_version}."
     left_out = f" {card.unscored} criteria are unscored; they are counted here and averaged nowhere."
     return f'<p class="soft">{text(by + (left_out if card.unscored else ""))}</p>{_table(card.judged)}'

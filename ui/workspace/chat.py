@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from graph.view import View
+from ui.scrolling import scroll_to
 from ui.workspace.findings import PAUSED
-from ui.workspace.markup import draw, scroll_to
+from ui.workspace.markup import draw
 from ui.workspace.reviewing import Overlay, offer_correction, offer_label, overlay, show_said
 from ui.workspace.risk import show_banner, show_risks
 from ui.workspace.scores import open_list, scores
@@ -16,10 +17,10 @@ _HEIGHT = 620
 
 
 def show(view: View) -> None:
-    seen_by_therapist, chosen = overlay(view), _chosen_turn(view)
-    show_said()
     show_banner(view)
     show_risks(view)
+    show_said(view.session_id)
+    seen_by_therapist, chosen = overlay(view), _chosen_turn(view)
     with st.container(horizontal=True, key="acts"):
         offer_correction(seen_by_therapist.view)
         offer_label(view, chosen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from graph.comparison import Change, Comparison, SaidLine, Scored, StateDiff
-from instruments.level1 import item_number, level1
+from graph.comparison import Change, Comparison, Highest, Position, SaidLine, Scored, StateDiff, shown
+from instruments.level1 import item_id, item_number, level1
+from ui.workspace.findings import ambiguity
 from ui.workspace.markup import badge, text
 
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
@@ -13,6 +14,7 @@ _FLAGS = {
     "violenceRisk": "risk of violence",
     "substanceAbuseSignal": "substance signal",
 }
+_AWAITED = {"nothing": "", "answer": "the answer to", "follow_up": "the answer to the follow-up on"}
 
 
 def told(diff: StateDiff) -> str:
@@ -23,7 +25,7 @@ def told(diff: StateDiff) -> str:
     if diff.status:
         lines.append(f"status: {_status(diff.status.before)} → <b>{_status(diff.status.after)}</b>")
     if diff.cursor:
-        lines.append(f"place: {text(diff.cursor.before)} → {text(diff.cursor.after)}")
+        lines.append(f"waits for: {_waits(diff.cursor.before)} → <b>{_waits(diff.cursor.after)}</b>")
     lines += [_said("said", line) for line in diff.lines_added]
     lines += [_said("no longer said", line) for line in diff.lines_removed]
     return "".join(f"<li>{line}</li>" for line in lines)
@@ -34,7 +36,7 @@ def compared(comparison: Comparison) -> str:
         _row(_item(item), _or_none(change.before), _or_none(change.after)) for item, change in comparison.scores.items()
     )
     table += "".join(
-        _row(f"{text(name)}, highest", _number(change.before), _number(change.after))
+        _row(f"{text(name)}, highest", _or_none(change.before), _or_none(change.after))
         for name, change in comparison.domains.items()
     )
     flags = [badge(f"gained: {_FLAGS.get(name, name)}", "flag") for name in comparison.flags_gained]
@@ -42,8 +44,8 @@ def compared(comparison: Comparison) -> str:
     ended = comparison.status
     status = f"<p>{_status(ended.before)} → <b>{_status(ended.after)}</b></p>" if ended else ""
     head = "<thead><tr><th>Differs in</th><th>Session</th><th>Copy</th></tr></thead>"
-    shown = f"<table>{head}<tbody>{table}</tbody></table>" if table else ""
-    return f"{status}{' '.join(flags)}{shown}" or '<p class="soft">The outcome is the same.</p>'
+    rows = f"<table>{head}<tbody>{table}</tbody></table>" if table else ""
+    return f"{status}{' '.join(flags)}{rows}" or '<p class="soft">The outcome is the same.</p>'
 
 
 def _row(name: str, before: str, after: str) -> str:
@@ -54,16 +56,19 @@ def _item(identifier: str) -> str:
     return text(f"{identifier} {level1().item(item_number(identifier)).topic}")
 
 
+def _waits(place: Position) -> str:
+    what = _AWAITED[place.awaiting]
+    return f"{what} {_item(item_id(place.item))} (turn {place.turn})" if place.item and what else "nothing"
+
+
 def _scores(change: Change[Scored | None]) -> str:
     return f"{_or_none(change.before)} → <b>{_or_none(change.after)}</b>"
 
 
-def _or_none(scored: Scored | None) -> str:
+def _or_none(scored: Scored | Highest | None) -> str:
+    if isinstance(scored, Scored):
+        return f"{shown(scored.score, undetermined=scored.undetermined)}, {ambiguity(scored.ambiguity)}"
     return text(scored) if scored else "none"
-
-
-def _number(value: int | None) -> str:
-    return "none" if value is None else str(value)
 
 
 def _status(status: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from benchmark.comparison import Comparison, ComparisonDesk, RunState, as_json, as_markdown
+from benchmark.comparison import Comparison, ComparisonDesk, RunState, as_csv, as_json, as_markdown
 from benchmark.comparison.desk import MOST_MODELS
 from benchmark.snapshot import Frozen
 from errors import CrosscutError, ServiceError
@@ -32,6 +32,7 @@ _SAID = {
 }
 _ENOUGH = 2
 _REFUSED = "a comparison that was refused"
+_NO_OTHERS = "No other model is set up here: whoever runs this installation names them with a key (.env.example)."
 
 
 def show_comparison(desk: ComparisonDesk, frozen: Frozen) -> None:
@@ -46,13 +47,16 @@ def show_comparison(desk: ComparisonDesk, frozen: Frozen) -> None:
 
 def _offer_run(desk: ComparisonDesk, frozen: Frozen, *, first: bool) -> None:
     driver = desk.snapshots.get(frozen.sha256).provenance.models["diagnostician"].model
-    with st.container(border=True, key="ask-comparison"):
+    # A form: what is chosen in it draws nothing anew until it is asked for.
+    with st.container(key="ask-comparison"), st.form(f"ask-{frozen.sha256[:12]}"):
         draw(
             f"<p>Driver: <b>{text(_named(driver))}</b></p>"
             '<p class="soft">Only the diagnostician is replayed, on the frozen conversation, scores and passages. No '
             "model sees the report that was written.</p>"
         )
         offered = [model for model in (*settings().offered_models, settings().model_diagnostician) if model != driver]
+        if not offered:
+            draw(f'<p class="soft">{_NO_OTHERS}</p>')
         key = f"models-{frozen.sha256}"
         st.multiselect(
             "Compare it with",
@@ -63,7 +67,7 @@ def _offer_run(desk: ComparisonDesk, frozen: Frozen, *, first: bool) -> None:
             key=key,
             format_func=_named,
         )
-        st.button(
+        st.form_submit_button(
             "Benchmark",
             key="compare",
             type="primary" if first else "secondary",
@@ -151,6 +155,12 @@ def _show_made(desk: ComparisonDesk, run: RunState) -> None:
             st.button("Show the columns", key="show-columns", on_click=show)
     else:
         _show_columns(desk.comparison(run.run_id, voter()))
+        st.fragment(_show_judgements)(desk, run)
+
+
+def _show_judgements(desk: ComparisonDesk, run: RunState) -> None:
+    """An override changes nothing of the columns above it."""
+    with guarded():
         offer_override(desk, run)
         show_history(desk, run.run_id)
 
@@ -194,6 +204,7 @@ def _offer_files(made: Comparison) -> None:
     with st.container(horizontal=True):
         for name, form, mime, write in (
             ("JSON", "json", "application/json", as_json),
+            ("CSV", "csv", "text/csv", as_csv),
             ("Markdown", "md", "text/markdown", as_markdown),
         ):
             st.download_button(

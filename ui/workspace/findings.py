@@ -26,6 +26,11 @@ def shown_score(response: ItemResponse) -> str:
     return f"not determined (best fit {response.score})" if response.undetermined else str(response.score)
 
 
+def ambiguity(of_answer: int) -> str:
+    """With its scale, which nobody could guess."""
+    return f"ambiguity {of_answer} of 10"
+
+
 def open_points(view: View) -> list[str]:
     """Each item that is left open, and why."""
     found = [f"{identifier}: {why_open(view, identifier)}" for identifier in open_items(view)]
@@ -47,7 +52,8 @@ def why_open(view: View, identifier: str) -> str:
         return f"the model scored {response.score}, the rules {rules}"
     if response.undetermined:
         return f"not determined (best fit {response.score})"
-    return f"unclear (score {response.score}, ambiguity {response.ambiguity}), or taken up again by the patient later"
+    unclear = f"unclear (score {response.score}, {ambiguity(response.ambiguity)})"
+    return f"{unclear}, or taken up again by the patient later"
 
 
 def disagreement(record: ScoreRecord) -> int | None:

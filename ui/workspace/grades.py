@@ -1,4 +1,4 @@
-"""A card's two charts, of the page's own colours: they follow the theme, fit a telephone and keep nobody waiting."""
+"""A card's charts, of the page's own colours: they follow the theme, fit a telephone and keep nobody waiting."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from benchmark.card import Card, Graded
 from benchmark.card_files import TITLES, figure
+from benchmark.metrics.calibration import Bin
+from benchmark.reliability import Curve, chance, curves
 from benchmark.shares import group_scores, reached
 from benchmark.thresholds import thresholds
 from ui.workspace.markup import text
@@ -77,3 +79,40 @@ def _rows(metrics: Iterable[Graded]) -> Iterable[str]:
             f'<span class="track" role="img" aria-label="{said}"><i class="{kind}" style="width:{share}%"></i></span>'
             f'<span class="figure">{text(figure(one))} <span class="soft">{text(one.limit or "")}</span></span></div>'
         )
+
+
+def reliability(card: Card) -> str:
+    """Confidence against truth where gold exists; of too few confidences there is a sentence and no picture."""
+    found = curves(card)
+    plots = "".join(_plot(curve) for curve in found if curve.can_be_drawn)
+    told = [f"{curve.too_few}." for curve in found if not curve.can_be_drawn]
+    if plots:
+        told.insert(
+            0,
+            "Confidences in ranges of equal width, the figure beside a point is its n; upright, the 95 % Wilson "
+            "interval. On the diagonal a confidence is what it claims to be, below it too high.",
+        )
+    caption = f"<figcaption>{text(' '.join(told))}</figcaption>" if told else ""
+    return f'<div class="cc-reliable">{plots}</div>{caption}' if plots else caption
+
+
+def _plot(curve: Curve) -> str:
+    said = "; ".join(f"confidence {b.mean_confidence:.2f}: {b.accuracy:.2f} right, n = {b.count}" for b in curve.bins)
+    points = "".join(_reliable(one) for one in curve.bins)
+    ends = "".join(f'<span class="x" style="left:{at}%">{at / 100:g}</span>' for at in (0, 50, 100))
+    ends += "".join(f'<span class="y" style="bottom:{at}%">{at / 100:g}</span>' for at in (0, 50, 100))
+    return (
+        f'<div role="img" aria-label="{text(said)}"><b>{text(curve.of)} (n = {curve.count})</b>'
+        f'<div class="plane"><i class="even"></i>{points}{ends}</div>'
+        '<span class="of-y">Share that was right (0–1)</span><span class="of-x">Mean confidence (0–1)</span></div>'
+    )
+
+
+def _reliable(one: Bin) -> str:
+    low, high = chance(one)
+    left = f"left:{100 * one.mean_confidence:.1f}%"
+    return (
+        f'<i class="bar" style="{left};bottom:{100 * low:.1f}%;height:{100 * (high - low):.1f}%"></i>'
+        f'<i class="dot" style="{left};bottom:{100 * one.accuracy:.1f}%"></i>'
+        f'<span class="n" style="{left};bottom:{100 * one.accuracy:.1f}%">{one.count}</span>'
+    )

@@ -13,14 +13,13 @@ import streamlit as st
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 
-_SCROLL = """(() => {{
-  const found = document.getElementById("{identifier}");
-  let box = found?.parentElement;
-  while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
-  if (!found || !box) return;
-  const offset = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
-  box.scrollIntoView({{block: "nearest"}});
-  box.scrollTop += offset - (box.clientHeight - found.clientHeight) / 2;
+_REVEAL = """(() => {{
+  const seen = "{identifier}", page = document.documentElement;
+  const end = () => page.classList.add("cc-revealed");
+  if (sessionStorage.getItem(seen)) return end();
+  sessionStorage.setItem(seen, "seen");
+  page.classList.remove("cc-revealed");
+  for (const kind of ["pointerdown", "keydown", "wheel"]) addEventListener(kind, end, {{once: true, passive: true}});
 }})()"""
 
 
@@ -52,9 +51,10 @@ def linked(shown: str, href: str, kind: str = "") -> str:
     return f'<a class="{kind}" href="{text(href)}">{shown}</a>'
 
 
-def scroll_to(identifier: str) -> None:
-    """Bring something of ours to the middle of the box it is in, and the box on the screen."""
-    st.html(f"<script>{_SCROLL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
+def reveal_once(identifier: str) -> None:
+    """Drawn before what is to appear bit by bit. It is there at once for whoever touches a key, wheel or screen,
+    and for whoever has seen it in this tab before, be it before a reload."""
+    st.html(f"<script>{_REVEAL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
 
 
 @cache

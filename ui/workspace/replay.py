@@ -6,6 +6,8 @@ Nothing here touches the session itself. Another way is always taken on a copy.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from textwrap import shorten
 
 import streamlit as st
 
@@ -17,15 +19,18 @@ from instruments.level1 import item_id, level1
 from instruments.profile import SessionStatus
 from storage.sessions import Session
 from ui.bench import workbench
-from ui.guard import log_fault
+from ui.clicks import clicked
+from ui.guard import guarded, log_fault
+from ui.scrolling import scroll_to
 from ui.workspace.compared import compared, told
 from ui.workspace.findings import flag_names
-from ui.workspace.markup import address, badge, draw, linked, scroll_to, text
+from ui.workspace.markup import address, badge, draw, linked, text
 from ui.workspace.scores import scores
 from ui.workspace.transcript import transcript
-from ui.workspace.work import awaited, workers
+from ui.workspace.words import steps
 
 _HEIGHT = 460
+_EXCERPT = 120  # characters
 _STATUS = {"active": "in progress", "completed": "completed", "terminated_for_safety": "stopped for safety"}
 
 _NO_WAY = {
@@ -47,21 +52,26 @@ def show(view: View) -> None:
 @st.fragment
 def _panel(session_id: str) -> None:
     """Only this is drawn again when another checkpoint is chosen."""
+    with guarded():
+        _show_panel(session_id)
+
+
+def _show_panel(session_id: str) -> None:
     history = _replay().history(session_id)
     checkpoints = history.checkpoints
     chosen, other = _choose(checkpoints)
-    timeline, state = st.columns([1, 1], gap="medium")
-    with timeline:
+    steps, state = st.columns([1, 1], gap="medium")
+    with steps:
         st.markdown("**Timeline**")
         with st.container(height=_HEIGHT, border=True, key="timeline"):
-            draw(_timeline(checkpoints, {chosen.number, other.number}))
+            draw(timeline(checkpoints, {chosen.number, other.number}))
         scroll_to(f"checkpoint-{chosen.number}")
     with state:
         st.markdown(f"**State at checkpoint {chosen.number}**")
         with st.container(height=_HEIGHT, border=True, key="state"):
             _show_state(history.view(str(chosen.number)))
     _show_difference(history, other, chosen)
-    _offer_fork(session_id, history.view(str(chosen.number)), chosen)
+    _offer_fork(session_id, history, chosen)
     _show_forks(session_id, checkpoints)
 
 
@@ -79,9 +89,9 @@ def _choose(checkpoints: list[Checkpoint]) -> tuple[Checkpoint, Checkpoint]:
     return checkpoints[chosen - 1], checkpoints[other - 1]
 
 
-def _timeline(checkpoints: list[Checkpoint], chosen: set[int]) -> str:
+def timeline(checkpoints: list[Checkpoint], chosen: set[int]) -> str:
     rows = "".join(_row(one, is_chosen=one.number in chosen) for one in checkpoints)
-    head = "".join(f"<th>{name}</th>" for name in ("", "Node", "Turn", "Item", "Score", "Time"))
+    head = "".join(f"<th>{name}</th>" for name in ("", "What happened", "Turn", "Item", "Score", "Time"))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
@@ -89,10 +99,10 @@ def _row(one: Checkpoint, *, is_chosen: bool) -> str:
     stop = f" {badge('stopped', 'stop')}" if one.status is SessionStatus.TERMINATED else ""
     cells = (
         str(one.number),
-        text(" + ".join(one.nodes)) + stop,
+        steps(one.nodes) + stop,
         str(one.turn),
         text(item_id(one.item)) if one.item else "",
-        "" if one.score is None else f"<b>{one.score}</b>",
+        f"<b>{text(one.shown_score)}</b>" if one.shown_score else "",
         text(f"{one.at.astimezone():%H:%M:%S}"),
     )
     kind = ' class="chosen" aria-selected="true"' if is_chosen else ""
@@ -120,17 +130,21 @@ def _show_difference(history: History, before: Checkpoint, after: Checkpoint) ->
     older, newer = sorted((before, after), key=lambda one: one.number)
     st.markdown(f"**What changed from checkpoint {older.number} to {newer.number}**")
     lines = told(history.diff(str(older.number), str(newer.number)))
-    draw(f"<ul>{lines}</ul>" if lines else '<p class="soft">Nothing that a therapist sees.</p>', "cc-changes")
+    draw(
+        f"<ul>{lines}</ul>" if lines else '<p class="soft">Nothing that was said, scored or flagged.</p>', "cc-changes"
+    )
 
 
 # ---- another way ----
 
 
-def _offer_fork(session_id: str, view: View, chosen: Checkpoint) -> None:
+def _offer_fork(session_id: str, history: History, chosen: Checkpoint) -> None:
+    view = history.view(str(chosen.number))
     st.markdown("**Take another way from here**")
     if not view.open:
         draw(f'<p class="soft">{_NO_WAY[view.profile.session_status]}</p>')
         return
+    draw(_replaced(view.turn, history.view(str(history.checkpoints[-1].number))))
     with st.form("fork"):
         answer = st.text_area(
             "The patient answers instead",
@@ -140,26 +154,37 @@ def _offer_fork(session_id: str, view: View, chosen: Checkpoint) -> None:
             help="The next answer after this checkpoint is replaced by this one; later answers are the session's own. "
             "It happens on a copy: the session stays as it is, and nobody is notified.",
         )
-        wanted = st.form_submit_button(f"Fork from checkpoint {chosen.number}")
-    if wanted and not answer.strip():
+        fork = partial(_forked, _replay(), session_id, str(chosen.number), answer)
+        label, entered = f"Fork from checkpoint {chosen.number}", (chosen.number, answer)
+        with guarded(), st.spinner("Replaying the conversation on a copy …"):
+            done = clicked(label, fork, key="fork-now", entered=entered, button=st.form_submit_button)
+            if done:
+                _say_what_became(done.result)
+
+
+def _replaced(turn: int, last: View) -> str:
+    """Which answer another one would take the place of."""
+    said = next((line for line in last.lines if line.turn == turn and line.role == "patient"), None)
+    if said is None:
+        return f"<p>Turn {turn} has not been answered in this session.</p>"
+    about = f", about {text(item_id(said.item))}" if said.item else ""
+    words = shorten(said.text, _EXCERPT, placeholder=" …")
+    return f"<p>This replaces turn {turn}{about}: “{text(words)}”</p>"
+
+
+def _forked(replay: Replay, session_id: str, checkpoint: str, answer: str) -> Fork | None:
+    return replay.fork(session_id, checkpoint, answer) if answer.strip() else None
+
+
+def _say_what_became(fork: Fork | None) -> None:
+    if fork is None:
         st.warning("Write the answer that the copy is to be given.")
-    elif wanted:
-        _fork(session_id, chosen, answer)
-
-
-def _fork(session_id: str, chosen: Checkpoint, answer: str) -> None:
-    """In another thread: a closed tab must not leave a copy that has got half of its answers."""
-    forking = workers().submit(_replay().fork, session_id, str(chosen.number), answer)
-    try:
-        _say_what_became(awaited(forking, "Replaying the conversation on a copy …"))
-    except CrosscutError as error:
-        st.error(str(error))
-
-
-def _say_what_became(fork: Fork) -> None:
-    filled = f", {fork.filled_in} times “nothing to add” to follow-ups that were never asked" if fork.filled_in else ""
+        return
+    times = "once" if fork.filled_in == 1 else f"{fork.filled_in} times"
+    filled = f", {times} “nothing to add” to a follow-up that was never asked" if fork.filled_in else ""
+    replayed = "1 later answer was" if fork.replayed == 1 else f"{fork.replayed or 'no'} later answers were"
     waits = f" It waits for an answer to {item_id(fork.waits_for_item)}." if fork.waits_for_item else ""
-    st.success(f"A copy took the other way: {fork.replayed} later answers were replayed{filled}.{waits}")
+    st.success(f"A copy took the other way: {replayed} replayed{filled}.{waits}")
 
 
 def _show_forks(session_id: str, checkpoints: list[Checkpoint]) -> None:

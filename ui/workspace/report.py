@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
-from time import sleep
 from typing import get_args
 
 import streamlit as st
@@ -19,12 +18,14 @@ from instruments.level1 import level1
 from instruments.profile import SessionStatus
 from instruments.tools import ILLUSTRATIVE, DiagnosticMode, ReportSection
 from ui.bench import workbench
+from ui.guard import guarded
 from ui.markdown import plain
+from ui.work import workers
 from ui.workspace.chart import domain_chart
+from ui.workspace.copying import offer_copy
 from ui.workspace.findings import turn_of
-from ui.workspace.markup import address, draw, text
+from ui.workspace.markup import address, draw, reveal_once, text
 from ui.workspace.prose import as_html
-from ui.workspace.work import workers
 
 MODES: tuple[DiagnosticMode, ...] = get_args(DiagnosticMode)
 _CHART_ABOVE = "Symptom Domain Table"
@@ -35,7 +36,7 @@ _STAGES = {
 }
 _AGAIN = "write the report again"
 _MIME = {"md": "text/markdown", "json": "application/json", "pdf": "application/pdf"}
-_BETWEEN_SECTIONS_SECONDS = 0.25
+_SEEN, _PLACE = "reports that were shown", "turn"
 _LEGEND = (
     '<p class="soft">Marked: <span class="sym">symptom or domain</span> '
     '<span class="quote">“the patient’s own words”</span> <span class="med">medical term</span>. '
@@ -45,9 +46,8 @@ _setting = Lock()  # MuPDF, which sets the PDF, may be used by one thread at a t
 
 
 def show(view: View) -> None:
-    desk, completed = workbench().runtime.reports, view.profile.session_status is SessionStatus.COMPLETED
-    revisions = desk.revisions(view.session_id)
-    if not revisions and not completed:
+    completed = view.profile.session_status is SessionStatus.COMPLETED
+    if not completed and not workbench().runtime.reports.revisions(view.session_id):
         _say_why_not(view)
         return
     if not completed:
@@ -55,8 +55,16 @@ def show(view: View) -> None:
             "This session was stopped for safety after this report was written. Read the marked turns first: "
             "the report knows nothing of what came later.",
         )
-    report, is_new = _chosen(desk, view, revisions, may_write=completed)
-    _show_report(report, view, reveal=is_new)
+    st.fragment(_show_desk)(view, may_write=completed)
+
+
+def _show_desk(view: View, *, may_write: bool) -> None:
+    """What is chosen here draws this anew and nothing around it."""
+    with guarded():
+        desk = workbench().runtime.reports
+        report = _chosen(desk, view, desk.revisions(view.session_id), may_write=may_write)
+        _offer_files(report)
+        _show_report(report, view, reveal=_is_first_sight(report))
 
 
 def _say_why_not(view: View) -> None:
@@ -70,23 +78,22 @@ def _say_why_not(view: View) -> None:
 # ---- which one ----
 
 
-def _chosen(desk: ReportDesk, view: View, revisions: list[Report], *, may_write: bool) -> tuple[Report, bool]:
-    """The revision that is looked at, and whether it has just been written."""
+def _chosen(desk: ReportDesk, view: View, revisions: list[Report], *, may_write: bool) -> Report:
+    """The revision that is looked at; one of a mode that has none yet is written."""
     controls, progress = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
     newest = revisions[-1].mode if revisions else view.mode
     with controls:
         mode = _choose_mode(view.session_id, revisions, newest, may_write=may_write)
     of_mode = [report for report in reversed(revisions) if report.mode == mode]
     again = bool(st.session_state.pop(_AGAIN, False))
-    is_new = may_write and (again or not of_mode)
-    if is_new:
+    if may_write and (again or not of_mode):
         with progress:
             of_mode.insert(0, _written(partial(desk.write, view.session_id, mode, again=again)))
     with controls:
         chosen = _choose_revision(of_mode)
         if may_write:
             st.button("Write again", on_click=_ask_again, help="A new revision, for instance after a book was put in.")
-    return chosen, is_new
+    return chosen
 
 
 def _ask_again() -> None:
@@ -147,19 +154,28 @@ def _written(write: Callable[..., Report]) -> Report:
 # ---- the report itself ----
 
 
+def _is_first_sight(report: Report) -> bool:
+    """Whether this revision is shown for the first time here, to somebody who was not led to a place in it."""
+    seen: set[tuple[str, int]] = st.session_state.setdefault(_SEEN, set())
+    this = (report.session_id, report.revision)
+    is_first = this not in seen and _PLACE not in st.query_params
+    seen.add(this)
+    return is_first
+
+
 def _show_report(report: Report, view: View, *, reveal: bool) -> None:
     if any(passage.is_illustrative for passage in report.passages):
         st.info(f"Passages are cited from the {ILLUSTRATIVE}.")
     if report.corrections:
         draw(_corrected(report))
     draw(_LEGEND)
+    if reveal:
+        reveal_once(f"report-{report.session_id}-{report.revision}")
     with st.container(key="report"):
-        for section in report.sections:
-            _show_section(section, report, view)
-            if reveal:
-                sleep(_BETWEEN_SECTIONS_SECONDS)
+        for number, section in enumerate(report.sections, start=1):
+            with st.container(key=f"{'reveal' if reveal else 'section'}-{number}"):
+                _show_section(section, report, view)
     _show_passages(report)
-    _offer_files(report)
 
 
 def _show_section(section: ReportSection, report: Report, view: View) -> None:
@@ -203,7 +219,8 @@ def _show_passages(report: Report) -> None:
 
 def _offer_files(report: Report) -> None:
     names = {"md": "Markdown", "json": "JSON with the profile", "pdf": "PDF"}
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="take-away"):
+        offer_copy(as_markdown(report), key="copy", help="The whole report as Markdown, to the clipboard")
         for form in FORMATS:
             st.download_button(
                 names[form],
@@ -214,8 +231,6 @@ def _offer_files(report: Report) -> None:
                 key=f"download-{form}",
                 on_click="ignore",
             )
-    with st.expander("Copy as Markdown"):
-        st.code(as_markdown(report), language=None, wrap_lines=True, height=300)
 
 
 def _file(report: Report, form: str) -> bytes:

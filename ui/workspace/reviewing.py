@@ -6,8 +6,11 @@ Neither changes what was said or scored; both are laid over it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -19,13 +22,26 @@ from instruments.profile import SessionStatus
 from storage.corrections import Correction, Corrections
 from storage.labels import LABELS, Label, Labels
 from ui.bench import workbench
+from ui.clicks import Once
+from ui.guard import guarded
+from ui.markdown import plain
 from ui.workspace.findings import shown_score
 from ui.workspace.markup import badge, text
 from ui.workspace.who import who
-from ui.workspace.work import awaited, workers
 
+Kind = Literal["primary", "secondary"]
 _SAID = "said after reviewing"
 _ACTS = "acts of reviewing"
+_MISSING = "missing in a form"
+_CORRECTING = "a correction under way"
+_MOMENT_SECONDS, _LOOK_EVERY_SECONDS = 0.5, 1.0
+
+
+@dataclass(frozen=True)
+class Correcting:
+    session_id: str
+    work: Future[Any]
+    told: str
 
 
 @dataclass(frozen=True)
@@ -85,14 +101,12 @@ def offer_correction(view: View) -> None:
         return
     with st.popover("Correct a score", icon=":material/edit:", key="correct"), st.form("correction", border=False):
         named = {identifier: _item_named(view, identifier) for identifier in done}
-        item: str = st.selectbox("Item", done, format_func=named.__getitem__, key=_key("correct-item"))
+        st.selectbox("Item", done, format_func=named.__getitem__, key=_key("correct-item"))
         labels = {anchor.score: f"{anchor.score} · {anchor.label}" for anchor in level1().scale}
-        score = st.radio("Score", list(labels), format_func=labels.__getitem__, key=_key("correct-score"), index=None)
-        reason = st.text_area(
-            "Reason", key=_key("correct-reason"), height=80, help="Encrypted; kept with the correction."
-        )
-        if st.form_submit_button("Correct", type="primary"):
-            _correct(view.session_id, item, score, reason)
+        st.radio("Score", list(labels), format_func=labels.__getitem__, key=_key("correct-score"), index=None)
+        st.text_area("Reason", key=_key("correct-reason"), height=80, help="Encrypted; kept with the correction.")
+        _offer("Correct", partial(_correct, Once()), view.session_id)
+        _show_missing("correct")
 
 
 def _item_named(view: View, identifier: str) -> str:
@@ -101,19 +115,16 @@ def _item_named(view: View, identifier: str) -> str:
     return f"{identifier} {level1().item(item_number(identifier)).topic}{now}"
 
 
-def _correct(session_id: str, item: str, score: int | None, reason: str) -> None:
-    if score is None or not reason.strip():
-        st.warning("A correction needs a score and a reason.")
+def _correct(once: Once, session_id: str) -> None:
+    """Begun here, waited for by the page: a report that exists is written again, which may take its time."""
+    item, score, reason = (_entered(f"correct-{name}") for name in ("item", "score", "reason"))
+    if score is None or not (reason or "").strip():
+        st.session_state[_MISSING] = ("correct", "A correction needs a score and a reason.")
         return
     desk = workbench().runtime.reports
-    work = workers().submit(desk.correct, session_id, item_number(item), score, reason, who())
-    try:
-        report = awaited(work, "Correcting; a report that exists is written again …")
-    except InputError as error:
-        st.error(str(error))
-        return
-    again = f" The report was written again as revision {report.revision}." if report else ""
-    _say(f"{item} is corrected to {score}.{again}")
+    work = once.begin(desk.correct, session_id, item_number(item), score, reason, who())
+    st.session_state[_CORRECTING] = Correcting(session_id, work, f"{item} is corrected to {score}.")
+    _next_act()
 
 
 def offer_label(view: View, chosen: int | None) -> None:
@@ -123,35 +134,103 @@ def offer_label(view: View, chosen: int | None) -> None:
     turns = sorted(set(turns), reverse=True)
     with st.popover("Label a turn", icon=":material/label:", key="label"), st.form("labelling", border=False):
         at = turns.index(chosen) if chosen in turns else 0
-        turn: int = st.selectbox(
-            "Turn", turns, index=at, format_func=lambda n: f"Turn {n}", key=_key(f"label-turn-{chosen}")
-        )
-        kind = st.radio("The check or the scorer was wrong", LABELS, key=_key("label-kind"), index=None)
-        note = st.text_area("Note", key=_key("label-note"), height=80, help="Encrypted; kept with the label.")
+        where = f"label-turn-{chosen}"
+        st.selectbox("Turn", turns, index=at, format_func=lambda n: f"Turn {n}", key=_key(where))
+        st.radio("The check or the scorer was wrong", LABELS, key=_key("label-kind"), index=None)
+        st.text_area("Note", key=_key("label-note"), height=80, help="Encrypted; kept with the label.")
         with st.container(horizontal=True):
-            give = st.form_submit_button("Label", type="primary")
-            take = st.form_submit_button("Take mine away")
-        if (give or take) and kind is None:
-            st.warning("Choose what was wrong.")
-        elif give and kind:
-            Labels(workbench().database).add(view.session_id, turn, kind, who(), note)
-            _say(f"Turn {turn} is labelled “{kind}”.")
-        elif take and kind:
-            gone = Labels(workbench().database).remove(view.session_id, turn, kind, who())
-            _say(f"Turn {turn} has no such label of yours any more." if gone else f"Turn {turn} had no such label.")
+            _offer("Label", _label, view.session_id, where)
+            _offer("Take mine away", _take_away, view.session_id, where, kind="secondary")
+        _show_missing("label")
+
+
+def _label(session_id: str, where: str) -> None:
+    turn, kind, note = _entered(where), _entered("label-kind"), _entered("label-note")
+    if _is_chosen(kind):
+        Labels(workbench().database).add(session_id, turn, kind, who(), note or "")
+        _say(f"Turn {turn} is labelled “{kind}”.")
+
+
+def _take_away(session_id: str, where: str) -> None:
+    turn, kind = _entered(where), _entered("label-kind")
+    if _is_chosen(kind):
+        gone = Labels(workbench().database).remove(session_id, turn, kind, who())
+        _say(f"Turn {turn} has no such label of yours any more." if gone else f"Turn {turn} had no such label.")
+
+
+def _is_chosen(kind: str | None) -> bool:
+    if kind is None:
+        st.session_state[_MISSING] = ("label", "Choose what was wrong.")
+    return kind is not None
+
+
+# ---- what both have in common ----
+
+
+def _offer(label: str, act: Callable[..., None], *given: str, kind: Kind = "primary") -> None:
+    """By a callback, which no run of the page that is just ending can take the click away from."""
+    st.form_submit_button(label, type=kind, key=_key(label), on_click=_once, args=(_acts(), act, *given))
+
+
+def _once(number: int, act: Callable[..., None], *given: str) -> None:
+    """Of a double click the second finds that the form it belongs to is gone."""
+    if number == _acts():
+        with guarded():
+            act(*given)
+
+
+def _entered(name: str) -> Any:
+    return st.session_state.get(_key(name))
+
+
+def _acts() -> int:
+    return int(st.session_state.get(_ACTS, 0))
 
 
 def _key(name: str) -> str:
     """Another one after each act, so that a form is empty again and nothing is entered twice."""
-    return f"{name}-{st.session_state.get(_ACTS, 0)}"
+    return f"{name}-{_acts()}"
+
+
+def _show_missing(form: str) -> None:
+    if st.session_state.get(_MISSING, ("", ""))[0] == form:
+        st.warning(st.session_state.pop(_MISSING)[1])
 
 
 def _say(told: str) -> None:
     st.session_state[_SAID] = told
-    st.session_state[_ACTS] = st.session_state.get(_ACTS, 0) + 1
-    st.rerun()
+    _next_act()
 
 
-def show_said() -> None:
+def _next_act() -> None:
+    st.session_state[_ACTS] = _acts() + 1
+
+
+def show_said(session_id: str) -> None:
+    """What became of the last act. One that takes its time is looked for again: the page stays true meanwhile."""
+    begun: Correcting | None = st.session_state.get(_CORRECTING)
+    if begun and begun.session_id == session_id:
+        wait([begun.work], _MOMENT_SECONDS)
+        if begun.work.done():
+            _finish(begun)
+        else:
+            st.fragment(_look_again, run_every=_LOOK_EVERY_SECONDS)(begun)
     if told := st.session_state.pop(_SAID, None):
         st.toast(told, icon=":material/check:")
+
+
+def _look_again(begun: Correcting) -> None:
+    if begun.work.done():
+        st.rerun(scope="app")
+    st.caption(":material/pending: Correcting; a report that exists is written again …")
+
+
+def _finish(begun: Correcting) -> None:
+    st.session_state.pop(_CORRECTING, None)
+    try:
+        report = begun.work.result()
+    except InputError as error:
+        st.error(plain(str(error)))
+    else:
+        again = f" The report was written again as revision {report.revision}." if report else ""
+        st.session_state[_SAID] = f"{begun.told}{again}"

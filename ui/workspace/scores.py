@@ -8,7 +8,7 @@ from agents.report.domains import DomainRow, domain_rows
 from graph.view import View
 from instruments.level1 import Item, item_number, level1
 from instruments.profile import ItemResponse
-from ui.workspace.findings import disagreement, open_items, shown_score, turn_about, turn_of, why_open
+from ui.workspace.findings import ambiguity, disagreement, open_items, shown_score, turn_about, turn_of, why_open
 from ui.workspace.markup import address, badge, linked, text
 
 
@@ -37,7 +37,7 @@ def _item(view: View, item: Item, note: str) -> str:
     name = f"<span>{text(item.id)} {text(item.topic)}</span>"
     if response is None:
         return f'<div class="cc-item soft">{name}<span class="number">not asked yet</span></div>'
-    number = f'<span class="number"><b>{text(shown_score(response))}</b> · ambiguity {response.ambiguity}</span>'
+    number = f'<span class="number"><b>{text(shown_score(response))}</b> · {ambiguity(response.ambiguity)}</span>'
     words = " ".join(filter(None, (_quotes(view, item.number, response), _opinion(view, item.number), note)))
     return f'<div class="cc-item">{name}{number}<div class="words">{words}</div></div>'
 

@@ -68,22 +68,23 @@ def _said(line: Line, risk: RiskRecord | None, *, fresh: bool) -> str:
 def marked(said: str, spans: tuple[Span, ...], level: str) -> str:
     """The text with the spans marked; where they overlap, as one."""
     parts, at = [], 0
-    for start, end in _joined(spans, len(said)):
+    for start, end in joined(spans, len(said)):
         parts += [text(said[at:start]), f'<mark class="{level}">{text(said[start:end])}</mark>']
         at = end
     return "".join([*parts, text(said[at:])])
 
 
-def _joined(spans: tuple[Span, ...], length: int) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
+def joined(spans: tuple[Span, ...], length: int) -> list[tuple[int, int]]:
+    """Where spans stand, in order; those that overlap are one."""
+    found: list[tuple[int, int]] = []
     for start, end in sorted((max(0, s.start), min(s.end, length)) for s in spans):
         if start >= end:
             continue
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
-            joined.append((start, end))
-    return joined
+            found.append((start, end))
+    return found
 
 
 def _word_by_word(said: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
 from benchmark.comparison import Ballot, Choice, ComparisonDesk, HistoryEntry, Reveal, RunState, Vote
 from benchmark.comparison.exports import agreement_head, agreement_row
+from errors import InputError, NotFoundError
 from instruments.tools import ReportSection
+from ui.clicks import clicked
 from ui.guard import guarded
+from ui.markdown import plain
 from ui.workspace.markup import badge, draw, text
 from ui.workspace.prose import as_html
 from ui.workspace.who import voter
-from ui.workspace.work import awaited, workers
 
 PARTS = CARD, COMPARISON, VOTE = "Report card", "Comparison", "Blind vote"
 PART = "benchmark-part"
@@ -38,18 +42,25 @@ def show_vote(desk: ComparisonDesk, session_id: str) -> None:
         st.button("To the comparison", key="to-comparison", on_click=go_to, args=(COMPARISON,))
         return
     run = _choose(runs)
-    if ballot_id := st.session_state.get(_REVEALED):
-        if desk.ballots.get(ballot_id).run_id == run.run_id:
-            _show_reveal(desk, run, desk.reveal(ballot_id, voter()))
-            return
-        del st.session_state[_REVEALED]
-    if ballot := desk.open_ballot(run.run_id, voter()):
+    if ballot_id := _revealed(desk, run.run_id):
+        _show_reveal(desk, run, desk.reveal(ballot_id, voter()))
+    elif ballot := desk.open_ballot(run.run_id, voter()):
         _show_ballot(desk, run, ballot)
     elif desk.can_vote(run.run_id, voter()):
         _offer_ballot(desk, run)
     else:
         st.info("There is no pair of this comparison left for you to vote on.")
         show_history(desk, run.run_id)
+
+
+def _revealed(desk: ComparisonDesk, run_id: str) -> str | None:
+    """The ballot that was voted on last, if it is this comparison's; one that was deleted since is forgotten."""
+    ballot_id: str | None = st.session_state.get(_REVEALED)
+    with suppress(NotFoundError):
+        if ballot_id and desk.ballots.get(ballot_id).run_id == run_id:
+            return ballot_id
+    st.session_state.pop(_REVEALED, None)
+    return None
 
 
 def _choose(runs: Sequence[RunState]) -> RunState:
@@ -162,15 +173,17 @@ def offer_override(desk: ComparisonDesk, run: RunState) -> None:
         model = st.selectbox("Preferred column", models, index=None, placeholder="none of them", key="override-model")
         impression = st.text_input("Preferred impression", key="override-impression", placeholder="may be in no column")
         reason = st.text_area("Reason", key="override-reason", height=80, help="Encrypted, like the impression.")
-        if st.form_submit_button("Override"):
-            if not reason.strip() or not (model or impression.strip()):
-                st.warning("An override needs a reason, and a column or an impression that you prefer.")
-            else:
-                work = workers().submit(
-                    desk.override, run.run_id, reason=reason, by=voter(), model=model, impression=impression
-                )
-                awaited(work, "Keeping it …")
-                st.rerun()
+        keep = partial(desk.override, run.run_id, reason=reason, by=voter(), model=model, impression=impression)
+        try:
+            clicked(
+                "Override",
+                keep,
+                key="override",
+                entered=(model, impression, reason),
+                button=st.form_submit_button,
+            )
+        except InputError as error:
+            st.warning(plain(str(error)))
 
 
 def show_history(desk: ComparisonDesk, run_id: str) -> None:

@@ -1,0 +1,35 @@
+"""Brings something on a page into sight."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+# For some seconds again and again: what stands above and the style may come later than this. Any touch ends it.
+_SCROLL = """(() => {{
+  let tries = 50;
+  const look = () => {{
+    const found = document.getElementById("{identifier}");
+    let box = found?.parentElement;
+    while (box && box.scrollHeight <= box.clientHeight + 1) box = box.parentElement;
+    if (found && box) {{
+      const offset = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      box.scrollIntoView({{block: "nearest"}});
+      box.scrollTop += offset - (box.clientHeight - found.clientHeight) / 2;
+    }}
+    if (tries-- > 0) setTimeout(look, 100);
+  }};
+  const leave = () => {{ tries = 0; }};
+  for (const kind of ["pointerdown", "keydown", "wheel"]) addEventListener(kind, leave, {{once: true, passive: true}});
+  look();
+}})()"""
+
+
+def scroll_to(identifier: str) -> None:
+    """Bring something of ours to the middle of the box it is in, and the box on the screen."""
+    st.html(f"<script>{_SCROLL.format(identifier=identifier)}</script>", unsafe_allow_javascript=True)
+
+
+def stay_here(identifier: str) -> None:
+    """Bring the place where this is drawn into sight."""
+    st.html(f'<div id="{identifier}"></div>')
+    scroll_to(identifier)
