@@ -6,6 +6,8 @@ from playwright.sync_api import Page, expect
 
 from tests.attached import Attached
 
+ITEMS = 23
+
 
 def start(page: Page, attached: Attached) -> str:
     """A new interview on its patient's screen; gives its session."""
@@ -23,4 +25,9 @@ def answer(page: Page, text: str) -> None:
 
 
 def answered(page: Page, items: int) -> None:
+    """So many items are done and, until the last one is, the next question waits: a page that is drawn within a turn
+    may tell the new count before that turn's own question is there.
+    """
     expect(page.get_by_text(f"{items} of 23 questions answered")).to_be_visible()
+    if items < ITEMS:
+        expect(page.get_by_test_id("stChatInputTextArea")).to_be_enabled()

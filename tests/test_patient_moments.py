@@ -61,12 +61,19 @@ def product(wired: Wired) -> Product:
     return wired.product
 
 
-def _held(until: Event) -> Behaviour:
+@pytest.fixture
+def go_on(wired: Wired) -> Iterator[Event]:
+    """The scorer's model answers nobody before this is set."""
+    may, refuse = Event(), wired.gate.default
+
     def act(exchange: Exchange) -> None:
-        until.wait(120)
+        may.wait(120)
         unauthorised().act(exchange)
 
-    return Behaviour("held", act)
+    wired.gate.default = Behaviour("held", act)
+    yield may
+    may.set()
+    wired.gate.default = refuse
 
 
 def _assert_everything_is_there_once(page: Page, attached: Attached, session_id: str) -> None:
@@ -81,11 +88,12 @@ def _assert_only_the_script(page: Page) -> None:
     expect(page.get_by_text("questions answered", exact=False)).to_have_count(0)
 
 
-def test_a_reload_within_a_turn_waits_for_it_and_nothing_is_lost(page: Page, wired: Wired, attached: Attached) -> None:
-    session_id, go_on = start(page, attached), Event()
-    wired.gate.script(*[_held(go_on)] * 3, model=MODEL)
+def test_a_reload_within_a_turn_waits_for_it_and_nothing_is_lost(
+    page: Page, wired: Wired, attached: Attached, go_on: Event
+) -> None:
+    session_id, asked = start(page, attached), len(wired.gate.requests)
     answer(page, "Several days, and this was said once.")
-    assert wired.gate.wait_for_requests(1, 60)
+    assert wired.gate.wait_for_requests(asked + 1, 60)
     page.reload()
     expect(page.get_by_text("your last message is being worked on", exact=False)).to_be_visible()
     expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
@@ -105,14 +113,15 @@ def test_a_reload_within_a_turn_waits_for_it_and_nothing_is_lost(page: Page, wir
     _assert_everything_is_there_once(page, attached, session_id)
 
 
-def test_what_a_second_tab_sends_within_a_turn_is_given_back(page: Page, wired: Wired, attached: Attached) -> None:
-    session_id, go_on = start(page, attached), Event()
+def test_what_a_second_tab_sends_within_a_turn_is_given_back(
+    page: Page, wired: Wired, attached: Attached, go_on: Event
+) -> None:
+    session_id = start(page, attached)
     watched = Watched(page.context.new_page(), attached.product.address)
     other = watched.page
     other.goto(page.url)
     answered(other, 0)
     asked = len(wired.gate.requests)
-    wired.gate.script(*[_held(go_on)] * 3, model=MODEL)
     answer(page, "Several days.")
     assert wired.gate.wait_for_requests(asked + 1, 60)
     answer(other, "Something <b>long</b> to say.")
