@@ -23,6 +23,7 @@ def report(
 ) -> None:
     """Print a session's report, or write it to a file; what is missing is made."""
     from graph.exports import exported, format_of
+    from storage.clients import ClientLabels
 
     format_of(form)  # before a report is made that could not be had
     if form == "pdf" and out is None and sys.stdout.isatty():
@@ -32,7 +33,7 @@ def report(
         bench.runtime.view(session)  # finishes what a killed process left
         desk = bench.runtime.reports
         made = desk.write(session, wanted) if again else desk.newest(session, wanted)
-        content = exported(made, form)
+        content = exported(made, form, ClientLabels(bench.database).of([session]).get(session))
     if out is None:
         sys.stdout.buffer.write(content)
         return

@@ -26,36 +26,39 @@ def format_of(value: str) -> Format:
     return value
 
 
-def exported(report: Report, form: str) -> bytes:
+def exported(report: Report, form: str, client: str | None = None) -> bytes:
+    """`client` is the therapist's own label of the person, so that a file tells whose it is."""
     match format_of(form):
         case "md":
-            return as_markdown(report).encode()
+            return as_markdown(report, client).encode()
         case "json":
-            return as_json(report).encode()
+            return as_json(report, client).encode()
         case "pdf":
-            return as_pdf(report)
+            return as_pdf(report, client)
 
 
-def as_markdown(report: Report) -> str:
-    lines = "\n".join(f"- {escaped(line)}" for line in _lines(report))
+def as_markdown(report: Report, client: str | None = None) -> str:
+    lines = "\n".join(f"- {escaped(line)}" for line in _lines(report, client))
     notices = "".join(f"\n> **{escaped(notice)}**\n" for notice in _notices(report))
     return f"# {_TITLE}\n\n{lines}\n{notices}\n{report.markdown}"
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Report, client: str | None = None) -> str:
     content = report.to_json_dict()
-    profile = content.pop("profile")
-    return json.dumps({"profile": profile, "report": content}, indent=2, ensure_ascii=False) + "\n"
+    told = {"client": client} if client else {}
+    parts = {**told, "profile": content.pop("profile"), "report": content}
+    return json.dumps(parts, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_pdf(report: Report) -> bytes:
-    front = Front(_TITLE, tuple(_lines(report)), tuple(_notices(report)), _FOOT)
+def as_pdf(report: Report, client: str | None = None) -> bytes:
+    front = Front(_TITLE, tuple(_lines(report, client)), tuple(_notices(report)), _FOOT)
     return report_pdf(front, report.sections, domain_rows(report.profile))
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: Report, client: str | None) -> list[str]:
     written = f"{report.written_at:%-d %B %Y, %H:%M} UTC" if report.written_at else "now"
-    lines = [level1().title, f"Session {report.session_id}, revision {report.revision}, written {written}"]
+    lines = [level1().title, *([f"Client: {client}"] if client else [])]
+    lines.append(f"Session {report.session_id}, revision {report.revision}, written {written}")
     lines.append(f"Mode: {report.mode}")
     if report.profile.session_meta.synthetic_persona_id:
         lines.append(f"Synthetic patient: {report.profile.session_meta.synthetic_persona_id}")

@@ -19,6 +19,8 @@ from graph.runtime import InterviewRuntime
 from graph.transcripts import AnswerScript
 from instruments.profile import PatientProfile
 from settings import Settings
+from storage.clients import ClientLabels
+from storage.database import Database
 from tests.answers import answer_until
 from tests.command import Crosscut, crosscut_command
 from tests.screenings import LOW
@@ -41,14 +43,18 @@ def session(runtime: InterviewRuntime) -> str:
 
 
 def test_a_report_in_each_format_mode_and_revision(
-    crosscut: Crosscut, runtime: InterviewRuntime, session: str, tmp_path: Path
+    crosscut: Crosscut, runtime: InterviewRuntime, database: Database, session: str, tmp_path: Path
 ) -> None:
     markdown = crosscut(session).stdout_bytes
     first = runtime.reports.newest(session)
     assert markdown == exported(first, "md")
     assert "## Provisional Impressions" in markdown.decode()
 
+    ClientLabels(database).put(session, None, "C-017")
+    assert crosscut(session).stdout_bytes == exported(first, "md", "C-017")
+
     content = json.loads(crosscut(session, "--format", "json").stdout_bytes)
+    assert content["client"] == "C-017"
     assert PatientProfile.model_validate(content["profile"]) == first.profile
     assert content["report"]["revision"] == 1
 

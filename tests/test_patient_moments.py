@@ -82,7 +82,12 @@ def _assert_everything_is_there_once(page: Page, attached: Attached, session_id:
 
 
 def _assert_only_the_script(page: Page) -> None:
-    expect(page.get_by_test_id("stText")).to_have_text([escalation("en-US").script])
+    words = escalation("en-US")
+    expect(page.locator(".cc-script")).to_be_visible()
+    assert page.locator(".cc-script").evaluate_all("all => all.map(it => it.textContent)") == [words.script]
+    calls = page.locator(".cc-script a").evaluate_all("all => all.map(it => it.getAttribute('href'))")
+    assert calls == [f"tel:{words.emergency}", f"tel:{words.crisis_line}"]
+    expect(page.get_by_test_id("stText")).to_have_count(0)
     expect(page.get_by_test_id("stChatMessage")).to_have_count(1)
     expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
     expect(page.get_by_text("questions answered", exact=False)).to_have_count(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from typing import Any
 
 import pymupdf
@@ -314,6 +315,15 @@ def test_markdown_says_what_it_is_of_whom_and_in_which_mode() -> None:
     assert "Mode: diagnostic" in shown
     assert "Synthetic patient: grey-mornings" in shown
     assert "Synthetic patient" not in exported(_report(), "md").decode()
+
+
+def test_a_file_tells_whose_it_is_where_the_client_has_a_label() -> None:
+    report, label = _report(), "C-017 <b>*x*"
+    assert f"Client: {label}" in unescape(MarkdownIt().render(exported(report, "md", label).decode()))
+    assert json.loads(exported(report, "json", label))["client"] == label
+    with _MUPDF.open("pdf", exported(report, "pdf", label)) as pdf:
+        assert f"Client: {label}" in pdf[0].get_text()
+    assert "Client" not in exported(report, "md").decode()
 
 
 def test_json_has_the_profile_and_the_report() -> None:

@@ -31,6 +31,7 @@ HOSTILE = (
 )
 REPORT = ".st-key-report"
 TITLE = "Crosscut"
+CLIENT = "C-017"
 
 
 @pytest.fixture(scope="module")
@@ -172,20 +173,21 @@ def test_a_mode_that_has_no_report_yet_gets_one_before_the_therapists_eyes(
 
 
 def test_it_can_be_taken_away_as_files_and_copied(
-    page: Page, product: Product, finished: View, runtime: InterviewRuntime
+    page: Page, product: Product, finished: View, runtime: InterviewRuntime, attached: Attached
 ) -> None:
+    attached.label(finished.session_id, CLIENT)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=product.address)
     _open(page, product, finished)
     newest = runtime.reports.newest(finished.session_id)
-    assert _downloaded(page, "Markdown") == exported(newest, "md")
-    assert json.loads(_downloaded(page, "JSON with the profile")) == json.loads(exported(newest, "json"))
+    assert _downloaded(page, "Markdown") == exported(newest, "md", CLIENT)
+    assert json.loads(_downloaded(page, "JSON with the profile")) == json.loads(exported(newest, "json", CLIENT))
     assert _downloaded(page, "PDF").startswith(b"%PDF")
     copy = page.get_by_role("button", name="Copy")
     copy.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Copied")).to_be_visible()  # said once the clipboard has it
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.strip() == exported(newest, "md").decode().strip()
+    assert copied.strip() == exported(newest, "md", CLIENT).decode().strip()
     expect(copy).to_be_visible()
     heading = page.get_by_role("heading", name="Executive Summary").bounding_box()
     button = copy.bounding_box()

@@ -16,6 +16,7 @@ from graph.view import View
 from instruments.profile import SessionStatus
 from storage.links import PatientLinks
 from ui.bench import workbench
+from ui.calling import show_callable
 from ui.guard import log_fault
 from ui.scrolling import stay_here
 
@@ -83,7 +84,7 @@ def _show_session(token: str, view: View, *, busy: bool) -> None:
         _ask_for_answer(token, view)
     _show_lines(view.lines)
     st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")  # stays in sight
-    st.caption(words.help_line)
+    show_callable(words.help_line, "help-line")
     _show_notice()
     if busy:
         st.caption("One moment, your last message is being worked on …")
@@ -96,7 +97,7 @@ def _show_not_found() -> None:
     """The same for a link that was mistyped, guessed, withdrawn, or whose session was deleted."""
     st.title("Not found", anchor=False)
     st.write("This link does not lead anywhere. Please check it, or ask your therapist for a new one.")
-    st.caption(workbench().runtime.words("").help_line)
+    show_callable(workbench().runtime.words("").help_line, "help-line")
     _show_notice()
 
 
@@ -105,14 +106,14 @@ def _show_out_of_reach(token: str) -> None:
     if not _show_notice():
         st.warning(_OUT_OF_REACH)
         known = st.session_state.get(_KNOWN, {})
-        st.caption(workbench().runtime.words(known.get(token, "")).help_line)
+        show_callable(workbench().runtime.words(known.get(token, "")).help_line, "help-line")
     st.button("Try again", type="primary", on_click=st.session_state.pop, args=(_NOTICE, None))
 
 
 def _show_script(script: str) -> None:
     """The script and nothing else: no question, no input."""
     with st.chat_message("interviewer", avatar=_AVATARS["interviewer"]):
-        _plain(script)
+        show_callable(script, "script")
 
 
 # ---- what was said ----

@@ -17,6 +17,7 @@ from graph.view import View
 from instruments.level1 import level1
 from instruments.profile import SessionStatus
 from instruments.tools import ILLUSTRATIVE, DiagnosticMode, ReportSection
+from storage.clients import ClientLabels
 from ui.bench import workbench
 from ui.guard import guarded
 from ui.markdown import plain
@@ -219,12 +220,13 @@ def _show_passages(report: Report) -> None:
 
 def _offer_files(report: Report) -> None:
     names = {"md": "Markdown", "json": "JSON with the profile", "pdf": "PDF"}
+    client = ClientLabels(workbench().database).of([report.session_id]).get(report.session_id)
     with st.container(horizontal=True, key="take-away"):
-        offer_copy(as_markdown(report), key="copy", help="The whole report as Markdown, to the clipboard")
+        offer_copy(as_markdown(report, client), key="copy", help="The whole report as Markdown, to the clipboard")
         for form in FORMATS:
             st.download_button(
                 names[form],
-                partial(_file, report, form),
+                partial(_file, report, form, client),
                 file_name=f"report-{report.session_id}-{report.revision}.{form}",
                 mime=_MIME[form],
                 icon=":material/download:",
@@ -233,6 +235,6 @@ def _offer_files(report: Report) -> None:
             )
 
 
-def _file(report: Report, form: str) -> bytes:
+def _file(report: Report, form: str, client: str | None) -> bytes:
     with _setting:
-        return exported(report, form)
+        return exported(report, form, client)
