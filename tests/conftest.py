@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from playwright.sync_api import Browser, Page
@@ -24,6 +25,12 @@ from tests.support import processes_below, temporary_home
 from tests.workspace import therapist
 
 TEMPLATE = "crosscut_template"
+
+# The same examples in every run, so that a change is judged by what it changes; `pytest --hypothesis-profile search`
+# looks for new ones.
+hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

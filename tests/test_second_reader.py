@@ -1,4 +1,4 @@
-"""The second reader may raise, and doubt what was only inferred. It clears nothing, and its failure fails nothing."""
+"""The second reader may raise, and doubt a stop to a flag. It clears nothing, and its failure fails nothing."""
 
 from __future__ import annotations
 
@@ -95,9 +95,41 @@ def test_it_must_be_surer_of_drink_and_drugs_than_of_a_danger(monkeypatch: pytes
     assert check_risk("The garden was quiet.", 21).level == "none"
 
 
-def test_an_explicit_stop_is_out_of_its_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm going to kill myself tonight.",
+        "im gonna k!ll mys3lf",
+        "I will hang myself on Friday.",
+        "I'm taking my own life this weekend, it's all arranged.",
+    ],
+)
+def test_a_stop_in_the_plainest_words_is_out_of_its_reach(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     gives(monkeypatch)
-    assert check_risk("I'm going to kill myself tonight.", 2).level == "stop"
+    assert check_risk(text, 2).level == "stop"
+
+
+@pytest.mark.parametrize("text", ["I'm ending it all this Saturday.", "I'll kill him when he comes home tonight."])
+def test_a_stop_in_other_words_takes_all_its_doubt_to_be_a_flag(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    limits = reader.limits()
+    gives(monkeypatch, stop=(limits.doubt_inferred + limits.doubt_said) / 2)
+    assert check_risk(text, 3).level == "stop"
+    gives(monkeypatch)
+    verdict = check_risk(text, 3)
+    assert verdict.level == "flag"
+    assert "second-reader-doubts" in verdict.cues
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm leaving this world behind, the world of investment banking, to keep bees.",
+        "I'm ending it all this Saturday: the stamp club, the newsletter, the committee. Retirement at last.",
+        "My little brother broke my base so I'm gonna kill him in game tonight, the whole squad is coming.",
+    ],
+)
+def test_words_of_danger_in_a_harmless_story_do_not_end_the_interview(text: str) -> None:
+    assert check_risk(text, 5).level != "stop"
 
 
 def test_an_inferred_stop_that_it_doubts_is_a_flag_and_never_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +156,12 @@ def test_when_it_fails_the_rules_stand(monkeypatch: pytest.MonkeyPatch, text: st
     verdict = check_risk(text, 2)
     assert verdict.level == level
     assert verdict.degraded is (level != "stop")
+
+
+def test_when_it_fails_a_stop_that_it_might_have_doubted_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "opinion", fails)
+    verdict = check_risk("I'm ending it all this Saturday.", 2)
+    assert (verdict.level, verdict.degraded) == ("stop", True)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +33,7 @@ class Limits(BaseModel):
     substance_from_none: float
     concern: float
     doubt_inferred: float
+    doubt_said: float
 
 
 class _Tables(BaseModel):
@@ -39,6 +41,7 @@ class _Tables(BaseModel):
 
     limits: Limits
     inferred: tuple[str, ...]
+    beyond_doubt: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,16 @@ def limits() -> Limits:
 def is_inferred(rule: str) -> bool:
     """Whether a stop of this rule was put together from hints rather than said."""
     return rule.partition(":")[0] in _tables().inferred
+
+
+def is_beyond_doubt(text: str) -> bool:
+    """Whether a text names the act in so plain words that no opinion may lower a stop."""
+    return _plainest().search(text) is not None
+
+
+@cache
+def _plainest() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(_tables().beyond_doubt)})\b")
 
 
 def topic(item: int) -> str:

@@ -1,4 +1,4 @@
-"""What the second reader may change: it raises, and it doubts a stop that was only inferred. It clears nothing."""
+"""What the second reader may change: it raises, and it may doubt a stop of the rules, to a flag. It clears nothing."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ log = logging.getLogger("crosscut.safety")
 
 
 def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> RiskVerdict:
-    """An explicit stop needs none, nor does a bare count or who would rather stop the conversation.
+    """A stop in the plainest words needs none, nor does a bare count or who would rather stop the conversation.
 
     A reader that fails leaves the rules, marked degraded.
     """
-    explicit = verdict.level == "stop" and not reader.is_inferred(verdict.rule or "")
-    if explicit or all(sentence.leaves_off for sentence in message.sentences):
+    if verdict.level == "stop" and not reader.is_inferred(verdict.rule or ""):
+        if reader.is_beyond_doubt(message.reading.text):
+            return verdict
+    elif all(sentence.leaves_off for sentence in message.sentences):
         return verdict
     if verdict.level == "none" and item != _SELF_HARM_ITEM and _only_counts(message):
         return verdict
@@ -194,7 +196,10 @@ def _asks_back(sentence: Sentence) -> bool:
 
 
 def _doubted(verdict: RiskVerdict, opinions: list[Opinion]) -> RiskVerdict:
-    if any(opinion.stop > reader.limits().doubt_inferred for opinion in opinions):
+    """What was said takes more to doubt than what was put together from hints."""
+    limits = reader.limits()
+    limit = limits.doubt_inferred if reader.is_inferred(verdict.rule or "") else limits.doubt_said
+    if any(opinion.stop > limit for opinion in opinions):
         return verdict
     return verdict.model_copy(update={"level": "flag", "engine": "rules+reader", "cues": (*verdict.cues, DOUBTED)})
 

@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,8 +32,20 @@ RULES_KNOW = frozenset("amnopqrs") | {f"s{number}" for number in range(8, 21)} |
 KEPT_BACK = 0.3
 BEST_FIT_WEIGHT = 0.3
 OUTPUTS = 6
-FURTHER_OLD, FURTHER_TIMES, FURTHER_EPOCHS, FURTHER_RATE = 3000, 3, 1, 8e-5
+FURTHER_OLD, FURTHER_TIMES, FURTHER_EPOCHS, FURTHER_RATE = 5000, 3, 2, 1.5e-4
 SURE = 0.6
+MOVED = 4000
+NEAR = (
+    (1, 2, 11, 18, 19, 20),
+    (2, 14),
+    (4, 5, 14),
+    (6, 7, 8, 16, 17),
+    (9, 10),
+    (12, 13, 16, 18),
+    (15, 18),
+    (21, 22, 23),
+)
+"""Items that one answer may be about at once: from these to one another none is moved."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,6 @@ class Example:
 
 
 def labelled() -> list[Example]:
-    rows = [json.loads(line) for line in (DATA / "score_tune.jsonl").read_text("utf-8").splitlines()]
     return [
         Example(
             row["id"],
@@ -56,9 +68,36 @@ def labelled() -> list[Example]:
             row["score"],
             row["clarity"] != "clear",
         )
-        for row in rows
-        if "follow_up_answer" not in row
+        for row in _rows()
     ]
+
+
+def _rows() -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (DATA / "score_tune.jsonl").read_text("utf-8").splitlines()]
+    return [row for row in rows if "follow_up_answer" not in row]
+
+
+def moved(most: int = MOVED) -> list[Example]:
+    """Clear answers that name their own matter, as if another item had been asked: how often headaches come tells
+    nothing of voices, however plainly it is said."""
+    chance = random.Random(0)
+    given = [row for row in _rows() if row["clarity"] == "clear" and row["score"]]
+    found: list[Example] = []
+    for row in chance.sample(given, len(given)):
+        item = chance.choice([other for other in ITEMS if not _are_near(row["item"], other)])
+        if len(found) < most and _names_matter(own := read_by_rules(row["item"], "", row["answer"])):
+            read = read_by_rules(item, "", row["answer"])
+            if not _names_matter(read) and any(part.frequencies for part in own.answer.parts):
+                found.append(Example(f"moved-{row['id']}", read, 0, is_vague=True))
+    return found
+
+
+def _are_near(one: int, other: int) -> bool:
+    return one == other or any(one in near and other in near for near in NEAR)
+
+
+def _names_matter(read: Read) -> bool:
+    return any(part.names_matter for part in read.answer.parts)
 
 
 def simulated() -> list[Example]:
@@ -129,7 +168,7 @@ def held_out() -> dict[str, list[float]]:
 
 
 def final() -> Reader:
-    return trained(labelled() + simulated())
+    return trained(labelled() + moved() + simulated())
 
 
 def further(path: Path, authors: frozenset[str]) -> Reader:
@@ -145,7 +184,7 @@ def further(path: Path, authors: frozenset[str]) -> Reader:
     sys.stdout.write(f"{len(hard)} hard ones among {len(new) + len(old)}\n")
     sys.stdout.flush()
     reader = resumed(Reader(OUTPUTS, LAYERS), path)
-    given = hard * FURTHER_TIMES + new + chance.sample(old, FURTHER_OLD)
+    given = hard * FURTHER_TIMES + new + chance.sample(old, FURTHER_OLD) + moved()
     return _taught(reader, given, chance, epochs=FURTHER_EPOCHS, rate=FURTHER_RATE)
 
 
