@@ -6,14 +6,15 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 
 from errors import ServiceError, StorageError
 from storage.crypto import Vault
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 _LOCK = 0x43726F7373  # any constant: whoever holds it migrates
 _FOLDER = Path(__file__).parent / "migrations"
@@ -30,22 +31,40 @@ def exclusive(url: str) -> Iterator[None]:
 def upgrade(url: str, vault: Vault) -> None:
     """Apply pending migrations, then make sure this database was sealed with this vault's key."""
     with _connect(url) as connection:
-        _refuse_newer(connection)
-        command.upgrade(_config(url), "head")
+        at = _at(connection)
+        if at != head():
+            _refuse_newer(at)
+            _migrate(url)
         _claim_vault(connection, vault)
 
 
 def current(url: str) -> str | None:
     """The schema that the database is at."""
     with _connect(url) as connection:
-        if connection.execute("SELECT to_regclass('crosscut_migrations')").fetchone() == (None,):
-            return None
-        row = connection.execute("SELECT version_num FROM crosscut_migrations").fetchone()
-        return str(row[0]) if row else None
+        return _at(connection)
 
 
-def head() -> str | None:
-    return ScriptDirectory(str(_FOLDER)).get_current_head()
+def head() -> str:
+    """The newest schema that this Crosscut knows: its migrations are numbered, and each file begins with its number."""
+    return max(_known())
+
+
+def _known() -> set[str]:
+    return {path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py")}
+
+
+def _at(connection: psycopg.Connection[tuple[object, ...]]) -> str | None:
+    if connection.execute("SELECT to_regclass('crosscut_migrations')").fetchone() == (None,):
+        return None
+    row = connection.execute("SELECT version_num FROM crosscut_migrations").fetchone()
+    return str(row[0]) if row else None
+
+
+def _migrate(url: str) -> None:
+    """Most starts find the schema as it should be, and need not wait for Alembic to be loaded."""
+    from alembic import command
+
+    command.upgrade(_config(url), "head")
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -60,6 +79,8 @@ def _connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
 
 
 def _config(url: str) -> Config:
+    from alembic.config import Config
+
     config = Config(cmd_opts=Namespace(x=[f"url={sqlalchemy_url(url)}"]))
     config.attributes["configure_logger"] = False
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
@@ -67,13 +88,9 @@ def _config(url: str) -> Config:
     return config
 
 
-def _refuse_newer(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    if connection.execute("SELECT to_regclass('crosscut_migrations')").fetchone() == (None,):
-        return
-    known = {revision.revision for revision in ScriptDirectory(str(_FOLDER)).walk_revisions()}
-    for (version,) in connection.execute("SELECT version_num FROM crosscut_migrations"):
-        if version not in known:
-            raise StorageError(f"the database is at schema {version}, newer than this Crosscut ({head()}): update it.")
+def _refuse_newer(at: str | None) -> None:
+    if at is not None and at not in _known():
+        raise StorageError(f"the database is at schema {at}, newer than this Crosscut ({head()}): update it.")
 
 
 def _claim_vault(connection: psycopg.Connection[tuple[object, ...]], vault: Vault) -> None:

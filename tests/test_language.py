@@ -240,12 +240,13 @@ def test_a_scanner_finds_every_label_where_it_stands() -> None:
 )
 def test_the_index_finds_what_plain_searching_finds(words: list[str]) -> None:
     """The shortcuts (first words, needed words) must never hide a match."""
-    from agents.language.patterns import parse_patterns
+    from agents.language.patterns import PatternParser
 
     text = " ".join(words)
     sources = ["{plan}", "(i)? will ... me", "kill(ing)? (myself|me)", "going ... (jump|kill)"]
+    parser = PatternParser(GROUPS)
     for source in sources:
-        plain = any(p.regex.match(text, at) for p in parse_patterns([source], GROUPS) for at in Words(text).begins)
+        plain = any(p.regex.match(text, at) for p in parser.patterns([source]) for at in Words(text).begins)
         assert bool(compile_patterns([source], GROUPS).search(text)) == plain
 
 

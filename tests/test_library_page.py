@@ -21,7 +21,7 @@ from tests.browser import Watched, chromium
 from tests.product import Product
 from ui.library import how_far
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 NAME = "Manual <b>of</b> *Invented* :smile: Conditions"
 

@@ -26,7 +26,7 @@ from tests.support import temporary_home, wait_until
 from tests.workspace import settle
 from workers.login import secrets_path
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 PEOPLE = {
     "Ada": {"sub": "1", "name": "Ada <b>Therapist</b>", "email": "Ada@clinic.example", "email_verified": True},

@@ -15,7 +15,7 @@ from tests.browser import Watched
 from tests.patients_page import answer, answered, start
 from tests.workspace import UNREADABLE, settle, therapist
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 NAMES = (
     "riskFlags", "suicidalityMentioned", "suicidality_mentioned", "selfHarmIdeation", "self_harm_ideation",

@@ -10,12 +10,12 @@ from tools.figures import FLAGS, RiskFigures, answered, load, measure, ordinary,
 
 @pytest.fixture(scope="module")
 def tuned() -> RiskFigures:
-    return measure(load("risk_tune.jsonl")[::10])
+    return measure(load("risk_tune.jsonl")[::20])
 
 
 @pytest.fixture(scope="module")
 def reported() -> RiskFigures:
-    return measure(load("risk_report.jsonl"))
+    return measure(load("risk_report.jsonl")[::2])
 
 
 def _share(counts: tuple[int, int]) -> float:
@@ -53,8 +53,8 @@ def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:
 
 
 def test_answers_of_strangers_seldom_stop_an_interview() -> None:
-    """Some of these answers are flags, none is a stop. A half of them; `python -m tools.figures answered` reads all."""
-    assert _share(measure(answered()[::2]).share("none", "stop")) <= 0.004
+    """A quarter of them; `python -m tools.figures answered` reads all. Some are flags, none is a stop."""
+    assert _share(measure(answered()[::4]).share("none", "stop")) <= 0.004
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,13 @@ def test_migrating_twice_changes_nothing_and_a_newer_schema_is_refused(database:
         migrate.upgrade(database.url, database.vault)
 
 
+def test_the_newest_schema_by_its_file_is_the_last_of_the_chain() -> None:
+    from alembic.script import ScriptDirectory
+
+    chain = ScriptDirectory(str(Path(migrate.__file__).parent / "migrations"))
+    assert chain.get_heads() == [migrate.head()]
+
+
 def test_an_unreachable_database_is_a_service_error() -> None:
     with pytest.raises(ServiceError, match="cannot connect"):
         migrate.upgrade("postgresql://nobody@127.0.0.1:9/none", Vault(KEY))

@@ -34,7 +34,7 @@ from ui.workspace import voting
 from ui.workspace.benchmark import how_far
 from workers.celery_app import MEASURE
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 GOOD, BROKEN = "anthropic/claude-sonnet-4", "google/gemini-2.5-pro"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> :red[x] **b** $x^2$ [a](javascript:alert(1))"
@@ -118,11 +118,19 @@ def _part(page: Page, name: str) -> None:
     page.get_by_test_id("stButtonGroup").get_by_text(name).click()
 
 
+@pytest.fixture
+def silence() -> Iterator[None]:
+    """However the test ends, the judge speaks again: the worker's places are needed by others."""
+    silent.set()
+    yield
+    silent.clear()
+
+
+@pytest.mark.usefixtures("silence")
 def test_a_chat_goes_on_while_every_worker_is_busy_and_a_card_shows_how_far_it_is(
     page: Page, product: Product, browser: Browser, attached: Attached, finished: View
 ) -> None:
     """Two judges that say nothing take both places of the worker."""
-    silent.set()
     desk = replace(
         open_benchmark(product.settings, attached.database, attached.runtime),
         judge=judge_of(product.settings.model_copy(update={"gateway_api_key": SecretStr("k")})),

@@ -20,7 +20,7 @@ from tests.attached import Attached
 from tests.product import Product
 from tests.workspace import open_tab, say, settle, turn
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 HOSTILE = "Several days <script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> **b**"
 WORRY = "Several days. <b>I wish I was dead</b>, then it passes."

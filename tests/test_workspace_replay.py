@@ -12,7 +12,7 @@ from tests.attached import Attached
 from tests.product import Product
 from tests.workspace import open_tab, say, settle
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 DANGER = "I am going to kill myself tonight."
 

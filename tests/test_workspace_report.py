@@ -18,7 +18,7 @@ from tests.product import Product
 from tests.support import wait_until
 from tests.workspace import open_tab, settle
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 HOSTILE = (
     "<script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\">",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from agents.language.patterns import BOUNDARY, DIGITS, Groups, Pattern, parse_patterns
+from agents.language.patterns import BOUNDARY, DIGITS, Groups, Pattern, PatternParser
 
 _TOKEN = re.compile(rf"[^\W_][\w']*|{BOUNDARY}")
 _COMMON_COST = 25
@@ -114,8 +114,9 @@ class Scanner:
 
     def __init__(self, tables: Mapping[str, Iterable[str]], groups: Groups) -> None:
         self._within, self._across, self._all = _Index(), _Index(), _Index()
+        parser = PatternParser(groups)
         for label, sources in tables.items():
-            for pattern in parse_patterns(sources, groups):
+            for pattern in parser.patterns(sources):
                 self._all.add(label, pattern)
                 (self._across if pattern.crosses else self._within).add(label, pattern)
 

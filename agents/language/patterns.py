@@ -66,10 +66,15 @@ class _Piece:
     is_space: bool = False
 
 
-def parse_patterns(sources: Iterable[str], groups: Groups) -> list[Pattern]:
-    """The patterns that a table stands for, one for each top-level choice. A mistake is an error that names it."""
-    parser = _Parser(groups, {})
-    return [_pattern(source, parser.sequence(part)) for source in sources for part in _split_choices(source)]
+class PatternParser:
+    """Reads tables that share their groups; each group is read once."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._parser = _Parser(groups, {})
+
+    def patterns(self, sources: Iterable[str]) -> list[Pattern]:
+        """The patterns that a table stands for, one for each top-level choice. A mistake is an error that names it."""
+        return [_pattern(source, self._parser.sequence(part)) for source in sources for part in _split_choices(source)]
 
 
 def _pattern(source: str, pieces: list[_Piece]) -> Pattern:

@@ -44,7 +44,9 @@ class Cue:
     weight: float = 0.0
 
 
+@cache
 def load_table(name: str) -> dict[str, Any]:
+    """Read once and shared: whoever gets it leaves it as it is."""
     return tomllib.loads(files("agents.risk").joinpath(name).read_text("utf-8"))
 
 
