@@ -102,10 +102,40 @@ def test_a_denial_that_it_finds_vague_stays_a_denial_to_ask_about(monkeypatch: p
     assert (found.score, found.ambiguity >= 5) == (0, True)
 
 
-def test_nothing_to_go_on_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    thinks(monkeypatch, 0, vague=0.9)
-    found = score(COUNTED)
+def test_a_count_of_another_matter_is_no_score_and_one_beside_the_items_own_words_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thinks(monkeypatch, 0, vague=0.95)
+    other = score("I buffed the old wagon on ten days.")
+    assert (other.score, other.ambiguity >= 8) == (0, True)
+    own = score(COUNTED)
+    assert (own.score, 5 <= own.ambiguity < 8) == (3, True)
+
+
+def test_a_count_that_it_makes_nothing_of_is_no_clear_denial(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinks(monkeypatch, 0, vague=0.4)
+    assert score(COUNTED).ambiguity >= 5
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (12, "Headaches most days."),
+        (21, "I sleep badly nearly every night."),
+        (13, "I smoke every day."),
+        (11, "My back aches every day."),
+        (23, "I cry most days."),
+        (5, "I hear my name called about twice a week."),
+        (12, "My neighbour plays music every night."),
+    ],
+)
+def test_how_often_another_symptom_came_is_no_score_of_this_one(item: int, text: str) -> None:
+    found = score(text, item)
     assert (found.score, found.ambiguity >= 8) == (0, True)
+
+
+def test_voices_that_are_told_oddly_are_no_zero() -> None:
+    assert score("There's a woman muttering behind the wardrobe about once a week.", 12).score == 1
 
 
 @pytest.mark.parametrize(("text", "expected"), [("Several days.", 2), ("3", 3), ("Not at all.", 0), ("ten days", 3)])

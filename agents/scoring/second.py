@@ -31,10 +31,13 @@ log = logging.getLogger("crosscut.scoring")
 class Limit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    own: float
     sure: float
     otherwise: float
 
-    def beside(self, finding: Finding) -> float:
+    def beside(self, answer: Answer, finding: Finding) -> float:
+        if _is_own_count(answer, finding):
+            return self.own
         return self.sure if finding.ambiguity <= _SURE else self.otherwise
 
 
@@ -63,6 +66,7 @@ class Limits(BaseModel):
     trust: Trust
     far: float
     nothing: float
+    lost: float
 
 
 @cache
@@ -82,7 +86,7 @@ def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
         return finding
     if opinion is None:
         return finding
-    is_vague = opinion.vague > _limits().vague.beside(finding)
+    is_vague = opinion.vague > _limits().vague.beside(answer, finding) or _is_lost(finding, opinion)
     read = _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
     return read if opinion.is_of_whole else replace(read, ambiguity=max(read.ambiguity, finding.ambiguity))
 
@@ -107,10 +111,18 @@ def _says_something(answer: Answer) -> bool:
     return len(known) > 1 or (bool(known) and len(words) == 1)
 
 
+def _is_lost(finding: Finding, opinion: Opinion) -> bool:
+    """A count that the reader makes nothing of, without being sure that it was denied: what is about another matter
+    scores 0 as well."""
+    return bool(finding.days) and opinion.score == 0 and opinion.vague > _limits().lost
+
+
 def _left_open(answer: Answer, finding: Finding, opinion: Opinion) -> Finding:
-    """A denial that is in doubt, or nothing to go on, or it is there and how often is a guess."""
-    if finding.days == 0 and finding.ambiguity <= CLEAR_UNTIL:
-        return replace(finding, ambiguity=_GUESS)
+    """A denial that is in doubt, or a count beside the item's own words; or nothing to go on, or it is there and how
+    often is a guess."""
+    denied = finding.days == 0 and finding.ambiguity <= CLEAR_UNTIL
+    if denied or (finding.days and not opinion.score and any(part.names_matter for part in answer.parts)):
+        return replace(finding, ambiguity=max(finding.ambiguity, _GUESS))
     found_nothing = finding.ambiguity >= NOTHING_FROM
     if opinion.score == 0 or (found_nothing and opinion.scores[0] > _limits().nothing):
         return finding if found_nothing else Finding(None, _NOTHING)
