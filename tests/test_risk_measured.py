@@ -10,12 +10,12 @@ from tools.figures import FLAGS, RiskFigures, answered, load, measure, ordinary,
 
 @pytest.fixture(scope="module")
 def tuned() -> RiskFigures:
-    return measure(load("risk_tune.jsonl")[::20])
+    return measure(load("risk_tune.jsonl")[::10])
 
 
 @pytest.fixture(scope="module")
 def reported() -> RiskFigures:
-    return measure(load("risk_report.jsonl")[::2])
+    return measure(load("risk_report.jsonl"))
 
 
 def _share(counts: tuple[int, int]) -> float:
@@ -23,9 +23,10 @@ def _share(counts: tuple[int, int]) -> float:
 
 
 def test_the_tuning_turns(tuned: RiskFigures) -> None:
+    """The last three authors' traps, of which many are stopped, have not been learned by the reader in use."""
     assert _share(tuned.share("stop", "stop")) >= 0.99
     assert _share(tuned.share("stop", "none")) <= 0.002
-    assert _share(tuned.share("none", "stop")) <= 0.017
+    assert _share(tuned.share("none", "stop")) <= 0.024
     assert _share(tuned.share("flag", "flag", "stop")) >= 0.994
 
 
