@@ -39,7 +39,7 @@ from graph.threads import InterviewThreads, Versions
 from graph.view import View, view_of
 from instruments.profile import SessionStatus
 from storage.corrections import Corrections
-from storage.database import Connection, Database
+from storage.database import Connection, Database, is_gone
 from storage.deletion import delete_session
 from storage.reports import Reports
 from storage.sessions import Choice, DiagnosticMode, Session, Sessions
@@ -379,9 +379,11 @@ class InterviewRuntime:
         session = self.sessions.get(session_id)
         try:
             state = self._heard_out(session, lock)
-        except (ServiceError, NotFoundError):
+        except NotFoundError:
             raise
         except Exception as error:  # whatever broke the conversation, it must not keep the stop from being entered
+            if is_gone(error):  # nothing is broken: it is entered as soon as the database is back, and with its words
+                raise
             log.critical("a session is stopped although it cannot be taken up: %s", type(error).__name__)
             state = self._threads.unbroken(session)
         if not _has_stop(state):

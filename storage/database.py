@@ -93,13 +93,21 @@ def is_of_database(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error)
 
 
+_GONE = (PoolTimeout, psycopg.OperationalError)
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether something failed because the database could not be reached, or was lost on the way."""
+    return isinstance(error, (*_GONE, ServiceError))
+
+
 @contextmanager
 def borrowed(pool: Pool, seconds: float | None = None) -> Iterator[Connection]:
     """A connection of `pool`; a database that cannot be reached is a ServiceError, not a driver's traceback."""
     try:
         with pool.connection(timeout=seconds) as connection:
             yield connection
-    except (PoolTimeout, psycopg.OperationalError) as error:
+    except _GONE as error:
         raise ServiceError(
             f"the database did not answer ({type(error).__name__}). `crosscut doctor` says why."
         ) from error

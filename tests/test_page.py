@@ -285,13 +285,19 @@ def _expect_not_found(page: Page) -> None:
     expect(page.get_by_test_id("stChatMessage")).to_have_count(0)
 
 
+def _started_and_ended(page: Page, attached: Attached, how: str) -> str:
+    """A session whose link ends while the patient's page is open and does not notice."""
+    page.add_init_script(LOOKS_NO_MORE)
+    session_id = start(page, attached)
+    _end(attached, session_id, how)
+    return session_id
+
+
 @pytest.mark.parametrize("how", WAYS_TO_END)
 def test_what_is_sent_after_the_end_of_a_link_is_given_back_and_not_taken(
     page: Page, attached: Attached, how: str
 ) -> None:
-    page.add_init_script(LOOKS_NO_MORE)
-    session_id = start(page, attached)
-    _end(attached, session_id, how)
+    session_id = _started_and_ended(page, attached, how)
     answer(page, "Most <b>days</b>.")
     _expect_not_found(page)
     expect(page.get_by_test_id("stAlert")).to_contain_text("Your message was not taken.")
@@ -305,9 +311,7 @@ def test_what_is_sent_after_the_end_of_a_link_is_given_back_and_not_taken(
 def test_danger_that_is_sent_after_the_end_of_a_link_is_met_with_the_script(
     page: Page, attached: Attached, how: str
 ) -> None:
-    page.add_init_script(LOOKS_NO_MORE)
-    session_id = start(page, attached)
-    _end(attached, session_id, how)
+    session_id = _started_and_ended(page, attached, how)
     answer(page, "I am going to kill myself.")
     expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_visible()
     expect(page.get_by_role("heading", name="Not found")).to_have_count(0)

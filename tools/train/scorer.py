@@ -10,6 +10,7 @@ import random
 import re
 import sys
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.scoring import reader as scoring_reader
+from agents.scoring.answer import Answer
 from agents.scoring.rules import Read, read_by_rules
+from agents.scoring.scope import scopes
 from benchmark.personas import ITEMS, load_personas
 from benchmark.simulator import SimulatedPatient
 from instruments.profile import SessionStatus
@@ -32,9 +35,9 @@ RULES_KNOW = frozenset("amnopqrs") | {f"s{number}" for number in range(8, 21)} |
 KEPT_BACK = 0.3
 BEST_FIT_WEIGHT = 0.3
 OUTPUTS = 6
-FURTHER_OLD, FURTHER_TIMES, FURTHER_EPOCHS, FURTHER_RATE = 5000, 3, 2, 1.5e-4
+FURTHER_OLD, FURTHER_TIMES, FURTHER_EPOCHS, FURTHER_RATE = 8000, 3, 2, 1e-4
 SURE = 0.6
-MOVED = 4000
+MOVED = 2000
 NEAR = (
     (1, 2, 11, 18, 19, 20),
     (2, 14),
@@ -54,6 +57,8 @@ class Example:
     read: Read
     score: int
     is_vague: bool
+    is_scored: bool = True
+    """Else it only teaches that nothing is clear here."""
 
     @property
     def author(self) -> str:
@@ -88,8 +93,30 @@ def moved(most: int = MOVED) -> list[Example]:
         if len(found) < most and _names_matter(own := read_by_rules(row["item"], "", row["answer"])):
             read = read_by_rules(item, "", row["answer"])
             if not _names_matter(read) and any(part.frequencies for part in own.answer.parts):
-                found.append(Example(f"moved-{row['id']}", read, 0, is_vague=True))
+                found.append(Example(f"moved-{row['id']}", read, 0, is_vague=True, is_scored=False))
     return found
+
+
+def told_elsewhere() -> list[Example]:
+    """Clear denials without what was said of oneself and now: what is left tells of others, or of a time before."""
+    found = []
+    for row in _rows():
+        if row["clarity"] == "clear" and not row["score"]:
+            answer = read_by_rules(row["item"], row["question"], row["answer"]).answer
+            if text := _without_own(answer):
+                read = read_by_rules(row["item"], row["question"], text)
+                found.append(Example(f"elsewhere-{row['id']}", read, 0, is_vague=True))
+    return found
+
+
+def _without_own(answer: Answer) -> str:
+    """The leading sentences all of whose clauses are of others or of a time before; empty where all are, or none."""
+    found = scopes(answer)
+    away, sentences = found.others | found.past, list(answer.sentences.values())
+    elsewhere = list(takewhile(lambda parts: all(part.index in away for part in parts), sentences))
+    if not elsewhere or len(elsewhere) == len(sentences) or not any(p.matters or p.frequencies for p in elsewhere[0]):
+        return ""
+    return answer.reading.original[: answer.reading.span(0, elsewhere[-1][-1].end)[1]]
 
 
 def _are_near(one: int, other: int) -> bool:
@@ -132,7 +159,14 @@ def _loss(reader: Reader, batch: list[Example], chance: random.Random) -> Tensor
     vague = torch.tensor([float(example.is_vague) for example in batch])
     by_score = functional.cross_entropy(outputs[:, :5], scores, label_smoothing=SMOOTH, reduction="none")
     by_clarity = functional.binary_cross_entropy_with_logits(outputs[:, 5], vague * (1 - SMOOTH) + SMOOTH / 2)
-    return (by_score * torch.where(vague > 0, BEST_FIT_WEIGHT, 1.0)).mean() + by_clarity
+    weights = torch.tensor([_score_weight(example) for example in batch])
+    return (by_score * weights).mean() + by_clarity
+
+
+def _score_weight(example: Example) -> float:
+    if not example.is_scored:
+        return 0.0
+    return BEST_FIT_WEIGHT if example.is_vague else 1.0
 
 
 def _shown(example: Example, chance: random.Random) -> tuple[str, str]:
@@ -168,7 +202,7 @@ def held_out() -> dict[str, list[float]]:
 
 
 def final() -> Reader:
-    return trained(labelled() + moved() + simulated())
+    return trained(labelled() + moved() + told_elsewhere() + simulated())
 
 
 def further(path: Path, authors: frozenset[str]) -> Reader:
@@ -184,7 +218,7 @@ def further(path: Path, authors: frozenset[str]) -> Reader:
     sys.stdout.write(f"{len(hard)} hard ones among {len(new) + len(old)}\n")
     sys.stdout.flush()
     reader = resumed(Reader(OUTPUTS, LAYERS), path)
-    given = hard * FURTHER_TIMES + new + chance.sample(old, FURTHER_OLD) + moved()
+    given = hard * FURTHER_TIMES + new + chance.sample(old, FURTHER_OLD) + told_elsewhere() + moved()
     return _taught(reader, given, chance, epochs=FURTHER_EPOCHS, rate=FURTHER_RATE)
 
 
