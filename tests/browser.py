@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
 
-from playwright.sync_api import Browser, Page, sync_playwright
+import pytest
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from workers.health import find_browser
 
@@ -21,11 +24,39 @@ _FLAGS = [
 ]
 
 
+_TOUCHES = ("click", "dblclick", "fill")
+_DRAWN = (
+    "() => (document.querySelector('[data-testid=stApp]')?.dataset.testScriptState ?? 'notRunning') === 'notRunning'"
+)
+_PATIENCE = 5_000  # milliseconds: what takes longer is touched while it is at work
+
+
+def _unhurried(touch: Callable[..., None]) -> Callable[..., None]:
+    """As people are: what is only just being drawn can be replaced under a click that comes within the same instant."""
+
+    @wraps(touch)
+    def slowly(self: Locator, *given: object, **how: object) -> None:
+        self.wait_for(state="visible")
+        with suppress(PlaywrightTimeout):
+            self.page.wait_for_function(_DRAWN, timeout=_PATIENCE)
+        touch(self, *given, **how)
+
+    return slowly
+
+
+@contextmanager
+def _unhurried_hands() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        for name in _TOUCHES:
+            patched.setattr(Locator, name, _unhurried(getattr(Locator, name)))
+        yield
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
     path = find_browser()
     assert path is not None, "no Chromium: run `make test`, which installs it or says how"
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, _unhurried_hands():
         browser = playwright.chromium.launch(executable_path=str(path), args=_FLAGS)
         try:
             yield browser
