@@ -14,16 +14,17 @@ import pytest
 from typer.testing import Result
 
 from agents.report.tags import found_in
-from benchmark.comparison import Column, Comparison, ComparisonDesk, as_json, as_markdown, open_desk
+from benchmark.comparison import Ballot, Column, Comparison, ComparisonDesk, as_json, as_markdown, open_desk
 from benchmark.comparison.blind import drawn
 from benchmark.comparison.desk import REPLAY_JUDGE
 from benchmark.comparison.replay import REPLAY, Case
+from benchmark.comparison.types import BlindOutput
 from benchmark.judge import CRITERIA, JUDGE_MODEL
 from benchmark.snapshot import SnapshotDesk
 from cli import comparisons as commands
 from errors import InputError, SealError, SettingsError
 from graph.runtime import InterviewRuntime
-from instruments.tools import DiagnosticMode
+from instruments.tools import DiagnosticMode, ReportSection
 from settings import Settings
 from storage.ballots import Ballots
 from storage.crypto import Vault
@@ -583,6 +584,17 @@ def test_a_ballot_shows_two_reports_and_nothing_of_whose_they_are(
     for row in first.values():
         assert (row["left_model"], row["right_model"]) == drawn(pairs, row["seed"]), "the order is the seed's"
     assert {drawn(pairs[:1], seed) for seed in range(20)} == {(DRIVER, SECOND), (SECOND, DRIVER)}
+
+
+def test_a_ballot_tells_what_is_the_same_on_both_sides() -> None:
+    summary, other = (ReportSection(title="Executive Summary", markdown=words) for words in ("Low.", "Low and tired."))
+    limits = ReportSection(title="Limitations", markdown="A screening.")
+    differs = Ballot(id="b", left=BlindOutput(sections=(summary, limits)), right=BlindOutput(sections=(other, limits)))
+    assert differs.alike == (limits,)
+    assert not differs.are_same
+    less = differs.model_copy(update={"right": BlindOutput(sections=(summary,))})
+    assert not less.are_same, "what one side leaves out is a difference"
+    assert differs.model_copy(update={"right": differs.left}).are_same
 
 
 def test_votes_are_blind_once_and_all_of_them_are_kept(

@@ -145,6 +145,15 @@ class Ballot(Wire):
     right: BlindOutput
     choice: Choice | None = None
 
+    @property
+    def alike(self) -> tuple[ReportSection, ...]:
+        """What both sides say, word for word."""
+        return tuple(section for section in self.left.sections if section in self.right.sections)
+
+    @property
+    def are_same(self) -> bool:
+        return self.left.sections == self.right.sections
+
 
 class Vote(Wire):
     """`blind`: the ballot's first vote, by somebody who had not seen which model is which."""

@@ -101,19 +101,25 @@ def _hand_out(desk: ComparisonDesk, run_id: str) -> None:
 def _show_ballot(desk: ComparisonDesk, run: RunState, ballot: Ballot) -> None:
     if desk.has_seen(run.run_id, voter()):
         st.caption("Not blind: you have seen which model is which.")
-    alike = [section for section in ballot.left.sections if section in ballot.right.sections]
-    sides = st.columns(2, gap="medium")
-    for name, place, output in zip(("Left", "Right"), sides, (ballot.left, ballot.right), strict=True):
-        with place, st.container(border=True, key=f"ballot-{name.lower()}"):
-            st.markdown(f"#### {name}", anchors=False)
-            draw("".join(_section(one) for one in output.sections if one not in alike), "cc-report")
-    if alike:
-        with st.expander(f"The same on both sides: {', '.join(section.title for section in alike)}"):
-            draw("".join(map(_section, alike)), "cc-report")
+    if ballot.are_same:
+        st.info("The two reports are the same, word for word.")
+    else:
+        _show_sides(ballot)
+    if ballot.alike:
+        with st.expander(f"The same on both sides: {', '.join(section.title for section in ballot.alike)}"):
+            draw("".join(map(_section, ballot.alike)), "cc-report")
     st.markdown("**Which report would you rather work with?**")
     with st.container(horizontal=True, key="vote"):
         for choice, label in _CHOICES.items():
             st.button(label, key=f"vote-{choice}", on_click=_cast, args=(desk, ballot.id, choice))
+
+
+def _show_sides(ballot: Ballot) -> None:
+    sides = st.columns(2, gap="medium")
+    for name, place, output in zip(("Left", "Right"), sides, (ballot.left, ballot.right), strict=True):
+        with place, st.container(border=True, key=f"ballot-{name.lower()}"):
+            st.markdown(f"#### {name}", anchors=False)
+            draw("".join(_section(one) for one in output.sections if one not in ballot.alike), "cc-report")
 
 
 def _section(section: ReportSection) -> str:
