@@ -102,7 +102,10 @@ def test_nothing_leaves_an_installation_as_it_comes() -> None:
 
 def test_with_a_key_the_judge_and_named_models_are_told_of_even_where_the_rules_do_everything_else() -> None:
     keyed = Settings(_env_file=None, gateway_api_key=SecretStr("k"), model_embedding="rules")
-    judge, named = what_leaves(keyed)
+    judge, compared, batch = what_leaves(keyed)
     assert JUDGE_MODEL in judge
     assert "conversation and report" in judge
-    assert "comparison or a batch run" in named
+    assert "conversation and scores" in compared
+    assert "Of a batch run" in batch
+    offered, *_ = what_leaves(keyed.model_copy(update={"model_choices": "a/b"}))
+    assert offered.startswith("Answers and questions of sessions that are started with a/b, to that model at http")

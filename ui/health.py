@@ -122,13 +122,14 @@ def _to_models(ours: Settings) -> Iterator[str]:
     if chat:
         yield f"Answers and questions of interviews, to {', '.join(chat)} at {gateway}."
     if extra := [model for model in ours.offered_models if model != RULES and model not in chat]:
-        yield f"The same for sessions that are started with {', '.join(extra)}."
+        yield f"Answers and questions of sessions that are started with {', '.join(extra)}, to that model at {gateway}."
     if ours.model_patient != RULES:
         told = "Of interviews with personas: what is made up about the persona, and the questions put to it"
         yield f"{told}, to {ours.model_patient} at {gateway}. Nothing that a patient said."
     if ours.gateway_api_key is not None:
         yield f"Once a report card is looked at: conversation and report, to the judge {JUDGE_MODEL} at {gateway}."
-        yield f"Of a comparison or a batch run: the same, to the models that are named there, at {gateway}."
+        yield f"Of a comparison: conversation and scores, to the models that are named there, at {gateway}."
+        yield f"Of a batch run: its interviews, to the models that it names, at {gateway}."
     if ours.embedding != RULES:
         yield f"Passages of books and what is looked for, to {ours.embedding} at {gateway}."
 
