@@ -23,18 +23,18 @@ def _share(counts: tuple[int, int]) -> float:
 
 
 def test_the_tuning_turns(tuned: RiskFigures) -> None:
-    """The last three authors' traps, of which many are stopped, have not been learned by the reader in use."""
+    """The traps of the last five authors, hard on purpose, are hardly learned by the reader in use."""
     assert _share(tuned.share("stop", "stop")) >= 0.99
-    assert _share(tuned.share("stop", "none")) <= 0.002
+    assert _share(tuned.share("stop", "none")) <= 0.004
     assert _share(tuned.share("none", "stop")) <= 0.024
-    assert _share(tuned.share("flag", "flag", "stop")) >= 0.994
+    assert _share(tuned.share("flag", "flag", "stop")) >= 0.99
 
 
 def test_the_report_turns_do_not_get_worse(reported: RiskFigures) -> None:
     """Floors under what docs/safety.md reports, not aims."""
     assert _share(reported.share("stop", "stop")) >= 0.974
     assert _share(reported.share("stop", "none")) <= 0.0075
-    assert _share(reported.share("none", "stop")) <= 0.0115
+    assert _share(reported.share("none", "stop")) <= 0.0095
     assert _share(reported.share("flag", "flag", "stop")) >= 0.988
 
 

@@ -18,18 +18,18 @@ def reported() -> ScoreFigures:
 
 
 def test_the_tuning_half(tuned: ScoreFigures) -> None:
-    assert tuned.exact >= 0.965
-    assert tuned.kappa >= 0.95
-    assert tuned.clear_share >= 0.962
-    assert tuned.vague_share >= 0.95
+    assert tuned.exact >= 0.975
+    assert tuned.kappa >= 0.965
+    assert tuned.clear_share >= 0.955
+    assert tuned.vague_share >= 0.975
 
 
 def test_the_report_half_does_not_get_worse(reported: ScoreFigures) -> None:
     """Floors, not aims; docs/scoring.md says what was measured. A failure names no answer, and must not."""
-    assert reported.exact >= 0.956
-    assert reported.kappa >= 0.945
-    assert reported.clear_share >= 0.965
-    assert reported.vague_share >= 0.953
+    assert reported.exact >= 0.96
+    assert reported.kappa >= 0.948
+    assert reported.clear_share >= 0.955
+    assert reported.vague_share >= 0.96
 
 
 def test_kappa_is_one_for_agreement_and_zero_for_chance() -> None:
