@@ -7,6 +7,8 @@ import pytest
 from agents.risk import check_risk
 from tools.figures import FLAGS, RiskFigures, answered, load, measure, ordinary, shared
 
+pytestmark = pytest.mark.timeout(900)  # thousands of lines are read, and a slow machine is no loss of ground
+
 
 @pytest.fixture(scope="module")
 def tuned() -> RiskFigures:

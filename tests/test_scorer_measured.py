@@ -6,6 +6,8 @@ import pytest
 
 from tools.score_figures import ScoreFigures, load, measure
 
+pytestmark = pytest.mark.timeout(900)  # thousands of lines are read, and a slow machine is no loss of ground
+
 
 @pytest.fixture(scope="module")
 def tuned() -> ScoreFigures:
