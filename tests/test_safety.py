@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
-import psycopg
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
@@ -263,23 +262,6 @@ def test_a_stop_on_record_stands_when_its_process_is_killed_before_it_is_in_the_
     assert watched.recover_all() == []
     assert RaisedMessages(database).refused(view.session_id) == []
     assert spies.calls == []
-
-
-def test_a_connection_that_is_lost_while_a_stop_is_entered_loses_none_of_its_words(
-    watched: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    view = answer_until(watched, watched.start(), 3)
-    with monkeypatch.context() as lost:
-        lost.setattr(watched._threads, "resume", _lost)
-        with pytest.raises(UnrecordedStop):
-            watched.submit(view.session_id, DANGER, expected_turn=3, message_id="m3")
-    stopped = watched.submit(view.session_id, DANGER, expected_turn=3, message_id="m3")
-    assert _is_stopped(stopped)
-    assert [line.text for line in stopped.lines[-2:]] == [DANGER, _script()]
-
-
-def _lost(*_: object) -> None:
-    raise psycopg.OperationalError("the connection is lost")
 
 
 def test_a_session_closed_whose_script_is_not_yet_in_the_conversation_shows_it_all_the_same(

@@ -225,6 +225,23 @@ def test_a_stopped_session_that_cannot_be_shown_shows_the_script(
         own.view(own.sessions.create().id)
 
 
+def test_a_connection_that_is_lost_while_a_stop_is_entered_loses_none_of_its_words(
+    own: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = answer_until(own, own.start(), 3)
+    with monkeypatch.context() as fault:
+        fault.setattr(own._threads, "resume", _is_lost)
+        with pytest.raises(UnrecordedStop):
+            own.submit(view.session_id, DANGER, expected_turn=3, message_id="m3")
+    stopped = own.submit(view.session_id, DANGER, expected_turn=3, message_id="m3")
+    assert _is_stopped(stopped)
+    assert [line.text for line in stopped.lines[-2:]] == [DANGER, SCRIPT]
+
+
+def _is_lost(*_: object) -> None:
+    raise psycopg.OperationalError("the connection is lost")
+
+
 def test_a_therapists_stop_meets_a_fault_that_nobody_thought_of(
     own: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
