@@ -12,9 +12,12 @@ from minilm.weights import Floats, model_folder, weights
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def encode(text: str, beside: str | None = None) -> Encoding:
-    """One text, or two side by side. Half of a surrogate pair is no character, and is read as the sign for that."""
-    return tokenizer().encode(_whole(text), None if beside is None else _whole(beside))
+def encode(text: str, beside: str | None = None, *, bare: bool = False) -> Encoding:
+    """One text, or two side by side; `bare` is without the marks around them.
+
+    Half of a surrogate pair is no character, and is read as the sign for that.
+    """
+    return tokenizer().encode(_whole(text), None if beside is None else _whole(beside), add_special_tokens=not bare)
 
 
 def _whole(text: str) -> str:

@@ -26,7 +26,7 @@ def test_the_doctor_finds_a_reader_that_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     (tmp_path / "reader.onnx").write_bytes(b"half of a reader")
-    found_in = "agents.language.encoder.files"
+    found_in = "agents.language.network.files"
     monkeypatch.setattr(found_in, lambda name: tmp_path if name == f"agents.{broken}" else files(name))
     others, found = _of_readers(tmp_path)
     assert (others.state, others.detail) == ("ok", ", ".join(name for name in READERS if name != broken))

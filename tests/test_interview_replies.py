@@ -165,7 +165,7 @@ def test_the_report_says_on_how_many_items_a_reader_failed(
 def test_a_flag_says_that_the_second_reader_failed_and_not_the_model(
     runtime: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(risk_reader, "opinion", _fails)
+    monkeypatch.setattr(risk_reader, "opinions", _fails)
     view = say(runtime, runtime.start(), "I sometimes wish I was dead, then it passes.")
     assert (view.risks[1].degraded, view.risks[1].failed) == (True, ("reader",))
     assert not_had(view.risks[1]) == "the second reader failed"

@@ -15,6 +15,7 @@ from agents.risk import check_risk, reader
 from agents.risk.foreign import languages, unaccented
 from agents.risk.reader import Opinion
 from instruments.profile import RiskFlags
+from tests.readers import hears
 
 SUICIDE, SELF_HARM = "suicidality_mentioned", "self_harm_ideation"
 VIOLENCE, SUBSTANCE = "violence_risk", "substance_abuse_signal"
@@ -891,7 +892,7 @@ def test_the_tables_alone_tell_these_apart(text: str, item: int, level: str, mon
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("agents.risk.reader.opinion", broken)
+    monkeypatch.setattr("agents.risk.reader.opinions", broken)
     verdict = check_risk(text, item)
     assert verdict.level == level
     assert verdict.degraded or level == "stop"  # a stop in the plainest words is not shown to it at all
@@ -1135,7 +1136,7 @@ CONTRASTS = (
 
 def stubbed(monkeypatch: pytest.MonkeyPatch, stop: float) -> None:
     unsure = dict.fromkeys(reader.CONCERNS, -9.0)
-    monkeypatch.setattr(reader, "opinion", lambda *_: Opinion(stop, -9.0, unsure))
+    hears(monkeypatch, lambda *_: Opinion(stop, -9.0, unsure))
 
 
 @pytest.mark.parametrize("boundary", CONTRASTS, ids=lambda boundary: boundary.name)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.risk import RiskVerdict, check_risk, reader
+from agents.risk import RiskVerdict, check_risk
 from agents.risk.foreign import languages
 from agents.risk.reader import CONCERNS, Opinion
 from agents.risk.verdict import RANK
+from tests.readers import hears
 
 TOLD = (
     "Mi hermano me dijo: voy a matarme",
@@ -174,7 +175,7 @@ def test_english_beside_foreign_words_of_danger_that_are_told_is_read(monkeypatc
         shown.append(text)
         return Opinion(9.0, 9.0, dict.fromkeys(CONCERNS, 0.0))
 
-    monkeypatch.setattr(reader, "opinion", opinion)
+    hears(monkeypatch, opinion)
     text = "My uncle texted me voy a matarme and now I am in the kitchen"
     assert check_risk(text, 2).level == "stop"
     assert any("now i am in the kitchen" in one for one in shown)

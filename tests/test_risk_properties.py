@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.risk import Level, RiskVerdict, check_risk, reader
+from agents.risk import Level, RiskVerdict, check_risk
 from agents.risk.reader import CONCERNS, Opinion
 from agents.risk.verdict import RANK
+from tests.readers import hears
 
 TUNING = Path(__file__).parent / "data" / "risk_tune.jsonl"
 EVERY = 83  # of the turns, so that thirty changes of form take seconds and not minutes
@@ -185,7 +186,7 @@ def test_a_thousand_clauses_say_what_one_says(clause: str, level: str, end: str)
 @pytest.mark.parametrize("clause", ["I sleep badly because of the noise, ", "I want to die and I have the pills, "])
 def test_work_grows_with_the_length_and_no_faster(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in calls, not in seconds; the reader is shown three stretches a sentence, however many there are."""
-    monkeypatch.setattr(reader, "opinion", lambda *_: Opinion(-9.0, -9.0, dict.fromkeys(CONCERNS, -9.0)))
+    hears(monkeypatch, lambda *_: Opinion(-9.0, -9.0, dict.fromkeys(CONCERNS, -9.0)))
     once, fourfold = (_calls(partial(check_risk, clause * count, 2)) for count in (250, 1_000))
     assert fourfold < 4.4 * once
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents.language import read
 from agents.risk import RiskVerdict, check_risk, reader
 from agents.risk.message import Message
+from agents.risk.parts import line_parts, parts
 from agents.risk.reader import Opinion
-from agents.risk.second import stretches
 from agents.risk.tables import Concern
 from agents.risk.version import version
+from tests.readers import hears
 
 UNSURE: dict[Concern, float] = {"suicide": -1.0, "self_harm": -2.0, "violence": -3.0, "substance": -4.0}
 
@@ -23,7 +24,7 @@ UNSURE: dict[Concern, float] = {"suicide": -1.0, "self_harm": -2.0, "violence": 
 def gives(
     monkeypatch: pytest.MonkeyPatch, *, stop: float = -9.0, risk: float = -9.0, concerns: dict[Concern, float] = UNSURE
 ) -> None:
-    monkeypatch.setattr(reader, "opinion", lambda *_: Opinion(stop, risk, dict(concerns)))
+    hears(monkeypatch, lambda *_: Opinion(stop, risk, dict(concerns)))
 
 
 def quotes(text: str, verdict: RiskVerdict) -> list[str]:
@@ -61,7 +62,7 @@ def test_what_it_found_is_marked_wherever_it_stands(monkeypatch: pytest.MonkeyPa
     def opinion(text: str, _: int) -> Opinion:
         return Opinion(stop=9.0 if words in text else -9.0, risk=9.0, concerns=UNSURE)
 
-    monkeypatch.setattr(reader, "opinion", opinion)
+    hears(monkeypatch, opinion)
     late = ". ".join([*calm, f"Now {words}", *calm[:3]])
     unended = [" and ".join([*calm[:9], "so" * n, words, *calm]) for n in range(20)]  # wherever a cut falls
     for text in (late, *unended, f"<b>quiet</b> today. {calm[0]} <i>{words}</i>"):
@@ -71,10 +72,11 @@ def test_what_it_found_is_marked_wherever_it_stands(monkeypatch: pytest.MonkeyPa
 
 
 def test_lines_without_full_stops_are_read_as_sentences_and_a_wrapped_line_is_not() -> None:
-    lines = stretches(Message(read("Went to Lidl\nThe guard laughed\ni went back for his rota")))
-    assert {"went to lidl", "the guard laughed", "the guard laughed. i went back for his rota"} <= set(lines)
-    wrapped = stretches(Message(read("I would never think of\nhurting myself")))
-    assert wrapped == ["i would never think of hurting myself"]
+    lines = line_parts(Message(read("Went to Lidl\nThe guard laughed\ni went back for his rota")))
+    assert [part.text for part in lines] == ["went to lidl", "the guard laughed", "i went back for his rota"]
+    wrapped = Message(read("I would never think of\nhurting myself"))
+    assert [part.text for part in parts(wrapped)] == ["i would never think of hurting myself"]
+    assert line_parts(wrapped) == []
 
 
 def test_it_raises_a_harmless_reading_to_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,14 +154,14 @@ def test_it_clears_no_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     [("I'm going to kill myself tonight.", "stop"), ("I wish I were dead.", "flag"), ("The garden was quiet.", "none")],
 )
 def test_when_it_fails_the_rules_stand(monkeypatch: pytest.MonkeyPatch, text: str, level: str) -> None:
-    monkeypatch.setattr(reader, "opinion", fails)
+    hears(monkeypatch, fails)
     verdict = check_risk(text, 2)
     assert verdict.level == level
     assert verdict.degraded is (level != "stop")
 
 
 def test_when_it_fails_a_stop_that_it_might_have_doubted_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "opinion", fails)
+    hears(monkeypatch, fails)
     verdict = check_risk("I'm ending it all this Saturday.", 2)
     assert (verdict.level, verdict.degraded) == ("stop", True)
 
@@ -176,21 +178,21 @@ def test_when_it_fails_a_stop_that_it_might_have_doubted_stands(monkeypatch: pyt
 def test_a_bare_count_is_not_shown_to_it_unless_the_item_is_about_harm(
     monkeypatch: pytest.MonkeyPatch, text: str, item: int, shown: bool
 ) -> None:
-    monkeypatch.setattr(reader, "opinion", fails)
+    hears(monkeypatch, fails)
     assert check_risk(text, item).degraded is shown
 
 
 def test_its_failure_never_writes_the_patients_words(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(reader, "opinion", fails)
+    hears(monkeypatch, fails)
     check_risk("a canary sentence", 2)
     assert "RuntimeError" in caplog.text
     assert "canary" not in caplog.text
 
 
 def test_it_is_not_asked_about_what_it_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "opinion", fails)
+    hears(monkeypatch, fails)
     verdict = check_risk("Żółta łódka płynie po jeziorze i wszyscy są zadowoleni.", 2)
     assert (verdict.rule, verdict.degraded) == ("unreadable", False)
 
@@ -204,11 +206,12 @@ def test_the_gravest_stretch_of_a_long_message_counts() -> None:
 
 def test_the_same_words_get_the_same_opinion() -> None:
     text = "I've said what I had to say to everyone."
-    assert reader.opinion(text, 2) == reader.opinion(text, 2)
+    assert reader.opinions([text], 2) == reader.opinions([text], 2)
 
 
 def test_the_item_is_part_of_what_is_read() -> None:
-    assert reader.opinion("within the hour", 11).stop > reader.opinion("within the hour", 9).stop
+    (asked,), (beside,) = (reader.opinions(["within the hour"], item) for item in (11, 9))
+    assert asked.stop > beside.stop
 
 
 def test_half_a_surrogate_pair_does_not_make_it_fail(caplog: pytest.LogCaptureFixture) -> None:
@@ -226,7 +229,7 @@ def test_leaving_off_and_asking_back_are_not_shown_to_it(monkeypatch: pytest.Mon
         odds = -9.0 if shown == "no" else 9.0
         return Opinion(odds, odds, dict(UNSURE))
 
-    monkeypatch.setattr(reader, "opinion", opinion)
+    hears(monkeypatch, opinion)
     assert check_risk(text, 11).level == "none"
 
 
@@ -235,6 +238,48 @@ def test_leaving_off_and_asking_back_are_not_shown_to_it(monkeypatch: pytest.Mon
 )
 def test_what_is_said_beside_them_is_shown(text: str) -> None:
     assert check_risk(text, 11).level == "stop"
+
+
+# ---- the quick reader and the thorough one ----
+
+
+def test_the_thorough_reader_is_asked_where_the_quick_one_is_unsure_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    thorough = reader.thorough
+
+    def ask(text: str, item: int) -> Opinion:
+        asked.append(text)
+        return thorough(text, item)
+
+    monkeypatch.setattr(reader, "thorough", ask)
+    calm = ["i water the plants in the morning", "my sister brought soup"]
+    assert len(reader.opinions(calm, 2)) == 3
+    assert asked == []
+    rows = reader._QUICK.read(calm, 2)
+    rows[2, 0] = 0.0  # of both together
+    monkeypatch.setattr(reader._QUICK, "read", lambda *_: rows)
+    found = reader.opinions(calm, 2)
+    assert asked == [". ".join(calm)]
+    assert found[2] == thorough(". ".join(calm), 2)
+
+
+def test_a_risk_that_is_no_concern_of_the_four_is_not_taken_from_the_quick_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = np.array([[-9.0, 3.0, -2.0, -2.0, -2.0, -2.0]], np.float32)
+    monkeypatch.setattr(reader._QUICK, "read", lambda *_: rows)
+    assert reader.opinions(["the garden was quiet"], 1) == [reader.thorough("the garden was quiet", 1)]
+
+
+@pytest.mark.parametrize("quick", [-9.0, 0.0])
+def test_a_stop_of_the_rules_is_doubted_by_the_thorough_reader_alone(
+    monkeypatch: pytest.MonkeyPatch, quick: float
+) -> None:
+    gives(monkeypatch, stop=quick)
+    monkeypatch.setattr(reader, "thorough", lambda *_: Opinion(-1.0, -1.0, dict(UNSURE)))
+    assert check_risk("I'm ending it all this Saturday.", 2).level == "stop"
 
 
 # ---- what the therapist is shown ----
@@ -257,7 +302,7 @@ def _by_word(monkeypatch: pytest.MonkeyPatch, **opinions: Opinion) -> None:
         found = [opinions[word] for word in opinions if word in text]
         return max(found, key=lambda o: o.stop, default=calm)
 
-    monkeypatch.setattr(reader, "opinion", opinion)
+    hears(monkeypatch, opinion)
 
 
 def test_the_concerns_of_every_grave_stretch_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,8 +320,8 @@ def test_the_concerns_of_every_grave_stretch_count(monkeypatch: pytest.MonkeyPat
 
 
 def test_each_stretch_is_held_to_the_limit_of_its_own_concern(monkeypatch: pytest.MonkeyPatch) -> None:
-    drink = Opinion(-5.0, -1.0, {**UNSURE, "substance": 3.0})
-    danger = Opinion(-6.0, -1.2, {**UNSURE, "suicide": 3.0})
+    drink = Opinion(-5.0, -0.9, {**UNSURE, "substance": 3.0})
+    danger = Opinion(-6.0, -1.0, {**UNSURE, "suicide": 3.0})
     filler = "We had tea. We had tea again. We had cake."
     _by_word(monkeypatch, garden=drink)
     assert check_risk("The garden was quiet.", 2).level == "none"
@@ -335,22 +380,6 @@ def test_a_verdict_names_the_version_of_tables_and_reader() -> None:
 
 
 # ---- its threads ----
-
-
-def test_long_messages_share_a_few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: set[str] = set()
-
-    def opinion(*_: object) -> Opinion:
-        seen.add(threading.current_thread().name)
-        return Opinion(-9.0, -9.0, dict(UNSURE))
-
-    monkeypatch.setattr(reader, "opinion", opinion)
-    for start in range(6):
-        check_risk(" ".join(f"On day {start}{n} I had tea." for n in range(30)), 2)
-    assert seen
-    assert all(name.startswith("reader") for name in seen)
-    assert len(seen) <= 8
-    assert sum(thread.name.startswith("reader") for thread in threading.enumerate()) <= 8
 
 
 @pytest.mark.parametrize(

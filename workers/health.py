@@ -17,6 +17,7 @@ from typing import Literal
 
 from agents.escalation import escalation, verification_problem
 from agents.language.encoder import Encoder
+from agents.language.sentences import SentenceEncoder
 from benchmark.judge import JUDGE_MODEL
 from errors import CrosscutError
 from settings import RULES, Settings
@@ -41,6 +42,8 @@ _READERS = {
     "impressions": "no report can be written by the rules",
 }
 """And what is so while one of them does not answer."""
+_QUICK = frozenset({"risk"})
+"""Those with a quick reader that reads first."""
 _NO_CHANNEL = "set CROSSCUT_WEBHOOK_URL or CROSSCUT_SMTP_URL to be told when you are away"
 
 
@@ -179,8 +182,11 @@ def _readers(_: Settings) -> Iterator[Check]:
 
 def _reader_fault(name: str) -> str:
     """The kind of what went wrong, or nothing."""
+    package = f"agents.{name}"
     try:
-        Encoder(f"agents.{name}").read("sleep", "it answers")
+        Encoder(package).read("sleep", "it answers")
+        if name in _QUICK:
+            SentenceEncoder(package).read(["it answers"], 1)
     except Exception as error:
         return type(error).__name__
     return ""

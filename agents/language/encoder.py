@@ -7,11 +7,11 @@ it, made by `python -m tools.train`.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from importlib.resources import files
 
 import numpy as np
 import onnxruntime
 
+from agents.language.network import READER, session_of
 from minilm import wordpieces
 
 LONGEST = 160
@@ -26,17 +26,14 @@ def is_known_word(word: str) -> bool:
 
 
 class Encoder:
-    def __init__(self, package: str, file: str = "reader.onnx") -> None:
+    def __init__(self, package: str, file: str = READER) -> None:
         self._package = package
         self._file = file
         self._remembered = lru_cache(_REMEMBERED)(self._read)
 
     @cached_property
     def _session(self) -> onnxruntime.InferenceSession:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # texts are short: threads would cost more than they bring
-        model = files(self._package).joinpath(self._file).read_bytes()
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return session_of(self._package, self._file)
 
     def read(self, about: str, text: str) -> list[float]:
         """What the encoder makes of a text, as answer to what it is about. Asked again, it need not read again."""

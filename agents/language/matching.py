@@ -1,29 +1,30 @@
 """Many patterns against one text.
 
-A pattern is tried only in a clause that has the words it needs, and there only where one of its first words stands.
-So the time is proportional to the length of the text, and hardly depends on how many patterns there are.
+A pattern is tried only in a clause that has the words it needs, and there only where two words stand that it can begin
+with. So the time is proportional to the length of the text, and hardly depends on how many patterns there are.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib.resources import files
+from operator import attrgetter
 
-from agents.language.patterns import BOUNDARY, DIGITS, Groups, Pattern, PatternParser
+from agents.language.openings import DIGITS
+from agents.language.patterns import BOUNDARY, Groups, Pattern, PatternParser
 
 _TOKEN = re.compile(rf"[^\W_][\w']*|{BOUNDARY}")
 _COMMON_COST = 25
-_REACH = 200  # characters from a pattern's first word to its anchor
-Places = dict[str, list[int]]
+_MOST_ROWS = 3  # of the sets of words that a pattern needs, the rarest; more find hardly anything
+_PLACE = attrgetter("start", "end")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a scan finds: a label's pattern matches this stretch."""
 
@@ -32,120 +33,199 @@ class Found:
     end: int
 
 
+@dataclass(slots=True)
+class _Token:
+    """Where a word stands, and the names it goes by: one with an apostrophe also without its ending, one that begins
+    with a digit also as `DIGITS`. `following` are those of the next word."""
+
+    at: int
+    names: tuple[str, ...]
+    following: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Stretch:
+    tokens: list[_Token]
+    names: set[str]
+
+
 class Words:
-    """Where each word of a text stands, in all of it and clause by clause. Words with an apostrophe also count without
-    their ending, and those that begin with a digit also as `DIGITS`."""
+    """The words of a text, in all of it and clause by clause."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.begins: list[int] = []
-        self.clauses: list[Places] = [{}]
+        self.clauses = [_Stretch([], set())]
+        last: _Token | None = None
         for match in _TOKEN.finditer(text):
-            word, at = match[0], match.start()
+            word = match[0]
+            clause = self.clauses[-1]
             if word == BOUNDARY:
-                if self.clauses[-1]:
-                    self.clauses.append({})
+                if clause.tokens:
+                    self.clauses.append(_Stretch([], set()))
                 continue
-            self.begins.append(at)
-            places = self.clauses[-1]
-            places.setdefault(word, []).append(at)
-            if "'" in word:
-                places.setdefault(word.partition("'")[0], []).append(at)
-            if word[0].isdigit():
-                places.setdefault(DIGITS, []).append(at)
-        self.everywhere = self.clauses[0] if len(self.clauses) == 1 else _merged(self.clauses)
+            token = _Token(match.start(), _names(word) if "'" in word or word[0].isdigit() else (word,))
+            if last is not None:
+                last.following = token.names
+            clause.tokens.append(token)
+            clause.names.update(token.names)
+            last = token
+
+    @cached_property
+    def everywhere(self) -> _Stretch:
+        if len(self.clauses) == 1:
+            return self.clauses[0]
+        return _Stretch(
+            [t for clause in self.clauses for t in clause.tokens], set().union(*(c.names for c in self.clauses))
+        )
+
+    @property
+    def first(self) -> int | None:
+        """Where the first word begins."""
+        return next((token.at for clause in self.clauses for token in clause.tokens), None)
 
 
-def _merged(clauses: list[Places]) -> Places:
-    merged: Places = {}
-    for places in clauses:
-        for word, positions in places.items():
-            merged.setdefault(word, []).extend(positions)
-    return merged
+def _names(word: str) -> tuple[str, ...]:
+    names = (word, word.partition("'")[0]) if "'" in word else (word,)
+    return (*names, DIGITS) if word[0].isdigit() else names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
-    """A pattern with its anchor, the rarest of the sets of words it needs, and the other sets."""
-
     label: str
     pattern: Pattern
-    firsts: frozenset[str] | None
-    anchor: frozenset[str] | None
-    others: tuple[frozenset[str], ...]
+
+
+@dataclass(slots=True)
+class _Beginning:
+    """Patterns that can begin with a word, whatever follows it, and those that need one of certain words after it."""
+
+    alone: int = 0
+    before: dict[str, int] = field(default_factory=dict)
 
 
 class _Index:
-    """Entries by the words of their anchors."""
+    """Entries, and for every word numbers whose bits tell what it is good for.
 
-    def __init__(self) -> None:
-        self.entries: list[_Entry] = []
-        self._by_anchor: defaultdict[str, list[int]] = defaultdict(list)
-        self._anywhere: list[int] = []
+    In `_needed_for`, bit `row * len(entries) + n` stands for the set number `row` of those that entry `n` needs, so one
+    "or" a word of the text and one "and" a row give all entries whose words are there. In the others, bit `n` is entry
+    `n`.
+    """
 
-    def add(self, label: str, pattern: Pattern) -> None:
-        number = len(self.entries)
-        needed = sorted(pattern.needed, key=_cost)
-        anchor = needed[0] if needed else None
-        self.entries.append(_Entry(label, pattern, pattern.firsts, anchor, tuple(needed[1:])))
-        if anchor is None:
-            self._anywhere.append(number)
-        for word in anchor or ():
-            self._by_anchor[word].append(number)
+    def __init__(self, entries: list[_Entry]) -> None:
+        self.entries = entries
+        self._rows = min(max((len(entry.pattern.needed) for entry in entries), default=0), _MOST_ROWS)
+        self._every = (1 << len(entries)) - 1
+        self._needed_for, self._free = self._needs()
+        self._anywhere = _number([n for n, entry in enumerate(entries) if entry.pattern.begins is None])
+        self._beginnings = self._by_beginning()
 
-    def candidates(self, places: Places) -> list[_Entry]:
-        """The entries all of whose needed words are there, in the order of the tables."""
-        chosen = set(self._anywhere)
-        for word in places.keys() & self._by_anchor.keys():
-            chosen.update(self._by_anchor[word])
-        found = []
-        for number in sorted(chosen):
-            entry = self.entries[number]
-            for needed in entry.others:
-                if needed.isdisjoint(places):
-                    break
-            else:
-                found.append(entry)
-        return found
+    def _needs(self) -> tuple[dict[str, int], int]:
+        bits: defaultdict[str, list[int]] = defaultdict(list)
+        free, count = [], len(self.entries)
+        for n, entry in enumerate(self.entries):
+            needed = sorted(entry.pattern.needed, key=_cost)[: self._rows]
+            for row, words in enumerate(needed):
+                for word in words:
+                    bits[word].append(row * count + n)
+            free += [row * count + n for row in range(len(needed), self._rows)]
+        return {word: _number(places) for word, places in bits.items()}, _number(free)
+
+    def _by_beginning(self) -> dict[str, _Beginning]:
+        found: defaultdict[str, _Beginning] = defaultdict(_Beginning)
+        for n, entry in enumerate(self.entries):
+            for first, seconds in (entry.pattern.begins or {}).items():
+                beginning = found[first]
+                if seconds is None:
+                    beginning.alone |= 1 << n
+                for second in seconds or ():
+                    beginning.before[second] = beginning.before.get(second, 0) | 1 << n
+        return dict(found)
+
+    def complete(self, names: Iterable[str]) -> int:
+        """The entries all of whose needed words are there."""
+        met, needed_for = self._free, self._needed_for
+        for word in names:
+            if word in needed_for:
+                met |= needed_for[word]
+        left, count = self._every, len(self.entries)
+        for _ in range(self._rows):
+            left &= met
+            met >>= count
+        return left
+
+    def match(self, text: str, stretch: _Stretch, seen: dict[tuple[str, int], Found]) -> None:
+        """Add what matches to `seen`, for each place in the order of the tables."""
+        complete = self.complete(stretch.names)
+        if not complete:
+            return
+        anywhere, beginnings = self._anywhere & complete, self._beginnings
+        for token in stretch.tokens:
+            left = anywhere
+            for name in token.names:
+                if beginning := beginnings.get(name):
+                    left |= beginning.alone & complete
+                    for following in token.following:
+                        if following in beginning.before:
+                            left |= beginning.before[following] & complete
+            while left:
+                lowest = left & -left
+                left ^= lowest
+                entry = self.entries[lowest.bit_length() - 1]
+                place = entry.label, token.at
+                if place not in seen and (match := entry.pattern.regex.match(text, token.at)):
+                    seen[place] = Found(*place, match.end())
+
+
+def _number(bits: list[int]) -> int:
+    held = bytearray(max(bits, default=0) // 8 + 1)
+    for bit in bits:
+        held[bit // 8] |= 1 << bit % 8
+    return int.from_bytes(held, "little")
 
 
 class Scanner:
     """Labelled patterns, all looked for at once."""
 
     def __init__(self, tables: Mapping[str, Iterable[str]], groups: Groups) -> None:
-        self._within, self._across, self._all = _Index(), _Index(), _Index()
         parser = PatternParser(groups)
-        for label, sources in tables.items():
-            for pattern in parser.patterns(sources):
-                self._all.add(label, pattern)
-                (self._across if pattern.crosses else self._within).add(label, pattern)
+        self._build([_Entry(label, found) for label, sources in tables.items() for found in parser.patterns(sources)])
+
+    @classmethod
+    def joined(cls, *scanners: Scanner) -> Scanner:
+        """One that finds what each of them does, in one go."""
+        joined = cls({}, {})
+        joined._build([entry for scanner in scanners for entry in scanner.entries])
+        return joined
+
+    @property
+    def entries(self) -> list[_Entry]:
+        return self._all.entries
+
+    def _build(self, entries: list[_Entry]) -> None:
+        self._all = _Index(entries)
+        self._within = _Index([entry for entry in entries if not entry.pattern.crosses])
+        self._across = _Index([entry for entry in entries if entry.pattern.crosses])
 
     def compile(self) -> None:
         """Compile every pattern now, so that nobody waits for one later and a malformed one is found."""
-        for entry in self._all.entries:
+        for entry in self.entries:
             _ = entry.pattern.regex
 
     def may_match(self, words: Words) -> bool:
         """Whether any pattern has the words it needs."""
-        return bool(self._all.candidates(words.everywhere))
+        return bool(self._all.complete(words.everywhere.names))
 
     def scan(self, words: Words) -> list[Found]:
         """Every place where a pattern matches, at most one match of a label at each, in order of place."""
         seen: dict[tuple[str, int], Found] = {}
         if len(words.clauses) == 1:
-            _match(words.text, self._all, words.everywhere, seen)
+            self._all.match(words.text, words.everywhere, seen)
         else:
-            for places in words.clauses:
-                _match(words.text, self._within, places, seen)
-            _match(words.text, self._across, words.everywhere, seen)
-        return sorted(seen.values(), key=lambda found: (found.start, found.end))
-
-
-def _match(text: str, index: _Index, places: Places, seen: dict[tuple[str, int], Found]) -> None:
-    for entry in index.candidates(places):
-        for at in _begins(entry, places):
-            if (match := entry.pattern.regex.match(text, at)) and (entry.label, at) not in seen:
-                seen[entry.label, at] = Found(entry.label, at, match.end())
+            for clause in words.clauses:
+                self._within.match(words.text, clause, seen)
+            if self._across.entries:
+                self._across.match(words.text, words.everywhere, seen)
+        return sorted(seen.values(), key=_PLACE) if len(seen) > 1 else list(seen.values())
 
 
 class Patterns:
@@ -170,7 +250,7 @@ class Patterns:
         """A match at the first word of the text."""
         words = _as_words(text)
         first = next(iter(self._scanner.scan(words)), None)
-        return first if first and words.begins[0] == first.start else None
+        return first if first and words.first == first.start else None
 
 
 def _as_words(text: str | Words) -> Words:
@@ -180,24 +260,6 @@ def _as_words(text: str | Words) -> Words:
 def compile_patterns(sources: Iterable[str], groups: Groups) -> Patterns:
     """A table of patterns ready to be searched for; a mistake in it is an error that names the pattern."""
     return Patterns(sources, groups)
-
-
-def _begins(entry: _Entry, places: Places) -> list[int]:
-    """Where a first word stands with an anchor not far after it."""
-    firsts = _positions(entry.firsts, places)
-    if not firsts or entry.anchor is None or entry.anchor == entry.firsts:
-        return firsts
-    anchors = sorted(_positions(entry.anchor, places))
-    following = [(at, bisect_left(anchors, at)) for at in firsts]
-    return [at for at, next_one in following if next_one < len(anchors) and anchors[next_one] - at <= _REACH]
-
-
-def _positions(words: frozenset[str] | None, places: Places) -> list[int]:
-    found: list[int] = []
-    for word, positions in places.items():
-        if words is None or word in words:
-            found += positions
-    return found
 
 
 def _cost(words: frozenset[str]) -> int:

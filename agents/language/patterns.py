@@ -5,19 +5,20 @@ Plain words with spaces between; `(a|b)` is a choice; `(a)?` and `{group}?` may 
 pattern matches whole words and never reaches over a clause boundary, which is the character `BOUNDARY` in the text;
 `$` is the end of a clause, `\d` a digit and `[sz]` one of some letters.
 
-Besides the expression, a pattern knows the words it can begin with and the words it cannot do without, so that
+Besides the expression, a pattern knows the two words it can begin with and the words it cannot do without, so that
 `agents.language.matching` tries it only where it may match.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from agents.language.openings import LAST, NOTHING, NUMBER, WORD_ENDS, Begins, Piece, begins, letters
+
 BOUNDARY = "¦"
-DIGITS = "#"  # stands for any word that begins with a digit
 Groups = Mapping[str, Iterable[str]]
 Words = frozenset[str]
 
@@ -30,23 +31,18 @@ _NAME = re.compile(r"\{(\w+)\}")
 _LETTERS = re.compile(r"(?:[^\W_]|')(?!\?)(?:(?:[^\W_]|')(?!\?))*")
 _END = rf"(?=\s*(?:[{BOUNDARY}\"')]|$))"
 _REPEATED = "{1,12}"  # `(a )+`: bounded, so that a long text costs no more than in proportion
-_MAX_WORDS = 1500
 _MAX_DEPTH = 6
-
-# How a piece can begin: (letters, whether the word ends there). None: it can begin with anything.
-_Openings = frozenset[tuple[str, bool]] | None
-_NOTHING: _Openings = frozenset({("", False)})
-_WORD_ENDS: _Openings = frozenset({("", True)})
+_BETWEEN = Piece(_SPACE, WORD_ENDS, is_space=True)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """`firsts`: the words it can begin with, None for any. `needed`: of each of these sets one word must occur.
-    `crosses`: it names the boundary itself, and so reaches over the end of a clause."""
+    """`begins`: the words it can begin with, and the words that can follow each; None for any. `needed`: of each of
+    these sets one word must occur. `crosses`: it names the boundary itself, and so reaches over the end of a clause."""
 
     source: str
     expression: str
-    firsts: Words | None
+    begins: Begins | None
     needed: tuple[Words, ...]
     crosses: bool = False
 
@@ -57,13 +53,6 @@ class Pattern:
             return re.compile(self.expression)
         except re.error as error:
             raise ValueError(f"pattern {self.source!r} is malformed: {error}") from None
-
-
-@dataclass(frozen=True)
-class _Piece:
-    regex: str
-    openings: _Openings
-    is_space: bool = False
 
 
 class PatternParser:
@@ -77,107 +66,79 @@ class PatternParser:
         return [_pattern(source, self._parser.sequence(part)) for source in sources for part in _split_choices(source)]
 
 
-def _pattern(source: str, pieces: list[_Piece]) -> Pattern:
-    text = "".join(piece.regex for piece in pieces)
+def _pattern(source: str, pieces: list[Piece]) -> Pattern:
+    text = _regex(pieces)
     crosses = BOUNDARY in text.replace(_GAP, "").replace(_END, "")
-    return Pattern(source, text + r"(?!\w)", _words(pieces), _needed(pieces), crosses)
+    return Pattern(source, text + r"(?!\w)", begins(pieces), _needed(pieces), crosses)
 
 
-def _needed(pieces: list[_Piece]) -> tuple[Words, ...]:
+def _needed(pieces: Sequence[Piece]) -> tuple[Words, ...]:
     found = []
     for at, piece in enumerate(pieces):
         begins_word = at == 0 or pieces[at - 1].is_space
-        if begins_word and not piece.is_space and (words := _words(pieces[at:])):
-            found.append(words)
+        if begins_word and not piece.is_space and (first := begins(pieces[at:], words=1)):
+            found.append(frozenset(first))
     return tuple(found)
 
 
-def _words(pieces: list[_Piece]) -> Words | None:
-    """The first words of a sequence; an apostrophe's ending may or may not be part of them."""
-    openings = _openings(pieces, at_word=True)
-    if openings is None or ("", True) in openings or ("", False) in openings:
-        return None
-    return frozenset(word for word, _ in openings)
-
-
-def _openings(pieces: list[_Piece], *, at_word: bool = False) -> _Openings:
-    """How a sequence begins; `at_word` where a word begins, so that a space before any letter is none."""
-    reached: _Openings = _NOTHING
-    for piece in pieces:
-        if reached is None or all(ended for _, ended in reached):
-            break
-        reached = _joined(reached, piece.openings)
-        if at_word and reached and ("", True) in reached:
-            reached = reached - {("", True)} | {("", False)}
-    return reached
-
-
-def _joined(left: _Openings, right: _Openings) -> _Openings:
-    if left is None or right is None:
-        return None
-    ended = {opening for opening in left if opening[1]}
-    grown = {(word + more, end) for word, done in left if not done for more, end in right}
-    return frozenset(ended | grown) if len(ended) + len(grown) <= _MAX_WORDS else None
-
-
 class _Parser:
-    def __init__(self, groups: Groups, known: dict[str, _Piece], depth: int = 0) -> None:
+    def __init__(self, groups: Groups, known: dict[str, Piece], depth: int = 0) -> None:
         if depth > _MAX_DEPTH:
             raise ValueError("groups refer to each other in a circle")
         self._groups = groups
         self._known = known
         self._depth = depth
 
-    def choice(self, source: str) -> _Piece:
+    def choice(self, source: str) -> Piece:
         return _either([self.sequence(part) for part in _split_choices(source)])
 
-    def sequence(self, source: str) -> list[_Piece]:
+    def sequence(self, source: str) -> list[Piece]:
         source = _TRAILING_GAP.sub("", source)
-        pieces: list[_Piece] = []
+        pieces: list[Piece] = []
         at = 0
         while at < len(source):
             begin = at
             piece, at = self._element(source, at)
             if piece.regex == "+" and pieces and pieces[-1].regex.startswith("(?:"):
-                piece = _Piece(_REPEATED, piece.openings)
+                piece = Piece(_REPEATED)
             if at < len(source) and source[at] == "?" and not piece.is_space and piece.regex:
                 at = _add_optional(pieces, piece, source, begin, at + 1)
             else:
                 pieces.append(piece)
         return pieces
 
-    def _element(self, source: str, at: int) -> tuple[_Piece, int]:
+    def _element(self, source: str, at: int) -> tuple[Piece, int]:
         """One element and where the next one begins."""
         if source.startswith("...", at):
             end = at + 3 + (source[at + 3 : at + 4] == "?")
-            return _Piece(_GAP, None, is_space=True), end + (source[end : end + 1] == " ")
+            return Piece(_GAP, None, is_space=True), end + (source[end : end + 1] == " ")
         if source.startswith(" ?", at):
             joins = source[at + 2 : at + 3] not in ("(", "{")  # "any ?more" may be one word, "x ?(a)?" may not
-            return _Piece(r"\s*", frozenset({("", True), ("", False)}) if joins else _WORD_ENDS), at + 2
+            return Piece(r"\s*", frozenset({(" ", False), ("", False)}) if joins else WORD_ENDS), at + 2
         if source[at] == " ":
-            return _Piece(_SPACE, _WORD_ENDS, is_space=True), at + 1
+            return _BETWEEN, at + 1
         if source[at] == "(":
             return self._parenthesis(source, at)
         if match := _NAME.match(source, at):
             return self._group(match[1]), match.end()
         if match := _LETTERS.match(source, at):
-            return _Piece(re.escape(match[0]), frozenset({(match[0], False)})), match.end()
+            return Piece(re.escape(match[0]), letters(match[0])), match.end()
         if match := _LETTER_CLASS.match(source, at):
-            return _Piece(match[0], frozenset((letter, False) for letter in match[1])), match.end()
+            return Piece(match[0], frozenset((letter, False) for letter in match[1])), match.end()
         if source.startswith("\\d", at):
-            return _Piece(r"\d", frozenset({(DIGITS, True)})), at + 2
+            return Piece(r"\d", NUMBER), at + 2
         if source[at] == "\\":
-            return _Piece(source[at : at + 2], None), at + 2
+            return Piece(source[at : at + 2], None), at + 2
         return _sign(source[at]), at + 1
 
-    def _parenthesis(self, source: str, at: int) -> tuple[_Piece, int]:
+    def _parenthesis(self, source: str, at: int) -> tuple[Piece, int]:
         end = _closing(source, at)
         inside = source[at + 1 : end]
         if inside.startswith(("?!", "?=", "?<")):
-            return _Piece(f"({inside.replace(' ', _SPACE)})", _NOTHING), end + 1
+            return Piece(f"({inside.replace(' ', _SPACE)})", NOTHING), end + 1
         return self.choice(inside), end + 1
 
-    def _group(self, name: str) -> _Piece:
+    def _group(self, name: str) -> Piece:
         if name not in self._groups:
             raise ValueError(f"a pattern uses the unknown group {name!r}")
         if name not in self._known:
@@ -187,42 +148,37 @@ class _Parser:
         return self._known[name]
 
 
-def _sign(char: str) -> _Piece:
+def _sign(char: str) -> Piece:
     if char == "$":
-        return _Piece(_END, _WORD_ENDS)
+        return Piece(_END, LAST)
     if char in "[]+-":
-        return _Piece(char, _WORD_ENDS if char == "-" else None)
-    return _Piece(re.escape(char), frozenset({(char, False)}) if char.isalnum() or char == "'" else _WORD_ENDS)
+        return Piece(char, WORD_ENDS if char == "-" else None)
+    return Piece(re.escape(char), letters(char) if char.isalnum() or char == "'" else WORD_ENDS)
 
 
-def _either(sequences: list[list[_Piece]]) -> _Piece:
-    regex = "(?:" + "|".join("".join(piece.regex for piece in pieces) for pieces in sequences) + ")"
-    every: set[tuple[str, bool]] = set()
-    for pieces in sequences:
-        openings = _openings(pieces)
-        if openings is None or len(every) > _MAX_WORDS:
-            return _Piece(regex, None)
-        every |= openings
-    return _Piece(regex, frozenset(every))
+def _either(choices: list[list[Piece]]) -> Piece:
+    return Piece("(?:" + "|".join(map(_regex, choices)) + ")", choices=tuple(choices))
 
 
-def _add_optional(pieces: list[_Piece], piece: _Piece, source: str, begin: int, at: int) -> int:
+def _regex(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.regex for piece in pieces)
+
+
+def _add_optional(pieces: list[Piece], piece: Piece, source: str, begin: int, at: int) -> int:
     """Append a piece that may be absent, with its space if it is a word of its own. Gives where to go on."""
     stands_alone = (begin == 0 or source[begin - 1] in " ?") and not source.startswith("( ", begin)
     if stands_alone and source[at : at + 1] == " " and source[at : at + 2] != " ?":
-        inner = [piece, _Piece(_SPACE, _WORD_ENDS)]
-        pieces.append(_absent(f"(?:{piece.regex}{_SPACE})?", _openings(inner), is_space=True))
+        pieces.append(_optional(piece, _BETWEEN, is_space=True))
         return at + 1
     if at == len(source) and pieces and pieces[-1].regex == _SPACE:
-        pieces[-1] = _absent(f"(?:{_SPACE}{piece.regex})?", _WORD_ENDS)
+        pieces[-1] = _optional(_BETWEEN, piece)
         return at
-    pieces.append(_absent(f"(?:{piece.regex})?", piece.openings))
+    pieces.append(_optional(piece))
     return at
 
 
-def _absent(regex: str, openings: _Openings, *, is_space: bool = False) -> _Piece:
-    both = None if openings is None else openings | {("", False)}
-    return _Piece(regex, both, is_space=is_space)
+def _optional(*pieces: Piece, is_space: bool = False) -> Piece:
+    return Piece(f"(?:{_regex(pieces)})?", choices=(pieces,), is_optional=True, is_space=is_space)
 
 
 def _split_choices(source: str) -> list[str]:

@@ -50,7 +50,7 @@ class _Quoting(BaseModel):
     told_after: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Language:
     """What means danger in another language; `keys` are letters without which neither pattern can match."""
 
@@ -67,8 +67,6 @@ class Language:
 
     def danger(self, text: str) -> tuple[Concern, re.Match[str]] | None:
         """The first sentence of danger in a text without accents."""
-        if not any(key in text for key in self.keys):
-            return None
         said = self.unmeant.sub(lambda match: _MASK * len(match[0]), text)
         for match in self._meant(self.suicide, said):
             return "suicide", match
@@ -78,9 +76,8 @@ class Language:
 
     def named(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such sentences stand, whether they are meant or not."""
-        if any(key in text for key in self.keys):
-            for pattern in (self.suicide, self.violence):
-                yield from (match.span() for match in pattern.finditer(text))
+        for pattern in (self.suicide, self.violence):
+            yield from (match.span() for match in pattern.finditer(text))
 
     def _meant(self, pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         at = 0
@@ -99,6 +96,19 @@ class Language:
         before = _SENTENCE_END.split(text[max(0, match.start() - _TOLD_WITHIN) : match.start()])[-1]
         after = text[match.end() : match.end() + _TOLD_WITHIN]
         return bool(self.told_before.search(before) or self.told_after.match(after))
+
+
+def named_danger(text: str) -> dict[Language, list[tuple[int, int]]]:
+    """Where a text without accents has sentences of danger in other languages, whether they are meant or not."""
+    possible = {language for key, of in _keys(only_ascii=text.isascii()) if key in text for language in of}
+    found = {language: list(language.named(text)) for language in languages() if language in possible}
+    return {language: places for language, places in found.items() if places}
+
+
+@cache
+def _keys(*, only_ascii: bool) -> tuple[tuple[str, tuple[Language, ...]], ...]:
+    keys = dict.fromkeys(key for one in languages() for key in one.keys if key.isascii() or not only_ascii)
+    return tuple((key, tuple(one for one in languages() if key in one.keys)) for key in keys)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses
-from agents.risk.tables import Cue, cue_scanner, cues, modifier_scanner, small_words
+from agents.risk.tables import Cue, apart_scanner, cues, meaning_scanner, panic_scanner, small_words, support_scanner
 from agents.risk.verdict import Level
 
 _MASK = "•"
@@ -60,30 +60,42 @@ class Sentence:
     @cached_property
     def text(self) -> str:
         """With a boundary between clauses, and what is said but not meant covered."""
-        parting = ("parting",) if self.message.only_parts else ()
-        idioms = modifier_scanner("idioms", "leaving", *parting).scan(self._marked_words)
-        covered = _covered(self.marked, idioms)
-        panic = modifier_scanner("panic")
-        if not panic.may_match(self._marked_words):
+        unmeant = self._said("idioms", "leaving", *(("parting",) if self.message.only_parts else ()))
+        covered = _covered(self.marked, unmeant)
+        if not panic_scanner().may_match(self._marked_words):
             return covered
-        unbroken = _covered(self.plain, idioms).replace(",", " ")  # panic runs on over commas
-        return _covered(covered, panic.scan(Words(unbroken)))
+        unbroken = _covered(self.plain, unmeant).replace(",", " ")  # panic runs on over commas
+        return _covered(covered, panic_scanner().scan(Words(unbroken)))
 
     @cached_property
     def _marked_words(self) -> Words:
         return Words(self.marked)
 
     @cached_property
+    def _apart(self) -> dict[str, list[Found]]:
+        return _by_label(apart_scanner().scan(self._marked_words))
+
+    def _said(self, *names: str) -> list[Found]:
+        return [found for name in names for found in self._apart.get(name, ())]
+
+    @cached_property
     def words(self) -> Words:
         return self._marked_words if self.text == self.marked else Words(self.text)
 
+    @cached_property
+    def _meaning(self) -> tuple[list[Found], list[Found]]:
+        """The cues, and what changes their meaning."""
+        found = meaning_scanner().scan(self.words)
+        known = cues()
+        return [one for one in found if one.label in known], [one for one in found if one.label not in known]
+
     def cues(self) -> list[Hit]:
         """The cues that are read in the sentence."""
-        return [self.hit(place) for place in cue_scanner(supports=False).scan(self.words)]
+        return [self.hit(place) for place in self._meaning[0]]
 
     @cached_property
     def supports(self) -> list[Hit]:
-        return [self.hit(place) for place in cue_scanner(supports=True).scan(self.words)]
+        return [self.hit(place) for place in support_scanner().scan(self.words)]
 
     def hit(self, place: Found) -> Hit:
         cue = cues()[place.label]
@@ -92,9 +104,7 @@ class Sentence:
 
     @cached_property
     def _marks(self) -> dict[str, list[Found]]:
-        marks: dict[str, list[Found]] = {}
-        for found in modifier_scanner().scan(self.words):
-            marks.setdefault(found.label, []).append(found)
+        marks = _by_label(self._meaning[1])
         unread = marks.get("pseudo_negation", [])
         for name in ("negators", "thought"):
             marks[name] = _outside(marks.get(name, []), unread)
@@ -117,19 +127,18 @@ class Sentence:
         return self.has_apart("everyday") and self.says_only("everyday", "ordinary_when")
 
     def has_apart(self, name: str) -> bool:
-        """As `has`, of a table that is not read with every sentence."""
-        return bool(modifier_scanner(name).scan(self._marked_words))
+        """As `has`, of a table that is read before anything is covered."""
+        return name in self._apart
 
     def says_only(self, *names: str) -> bool:
         """Whether it is covered by these tables of the idioms but for small words."""
-        said = modifier_scanner(*names).scan(self._marked_words)
+        said = self._said(*names)
         rest = _WORD.findall(_covered(self.marked, said)) if said else [""]
         return all(word in small_words() for word in rest)
 
     @cached_property
     def is_safe(self) -> bool:
-        found = modifier_scanner("safety").scan(self.words)
-        return bool(found and _outside(found, self.marks("pseudo_negation")))
+        return bool(_outside(self.marks("safety"), self.marks("pseudo_negation")))
 
     def marks(self, name: str, start: int = 0, end: int | None = None) -> list[Found]:
         """The marks of a modifier that begin in a stretch, in order. Negation within pseudo-negation does not count."""
@@ -180,6 +189,13 @@ class Message:
     def safe_until(self) -> int:
         """The number of the last sentence in which the patient says that they are safe or held back; -1 for none."""
         return max((sentence.number for sentence in self.sentences if sentence.is_safe), default=-1)
+
+
+def _by_label(found: list[Found]) -> dict[str, list[Found]]:
+    by_label: dict[str, list[Found]] = {}
+    for place in found:
+        by_label.setdefault(place.label, []).append(place)
+    return by_label
 
 
 def _follows(text: str, start: int, ends: set[int]) -> bool:

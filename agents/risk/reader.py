@@ -1,12 +1,15 @@
-"""A second reader beside the rules: a small encoder that has learned from labelled turns what no cue table can list.
+"""A second reader beside the rules: two encoders that have learned from labelled turns what no cue table can list.
 
-`python -m tools.train risk` makes it (`reader.onnx`). What it may change is decided in `agents/risk/second.py`.
+The thorough one (`reader.onnx`, six layers) takes milliseconds for each stretch of a message, so the quick one
+(`quick.onnx`) reads first: it has learned to say what the thorough one says, and where it is sure, nobody else is
+asked. `python -m tools.train risk` makes them. What they may change is decided in `agents/risk/second.py`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,11 +18,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from agents.language.encoder import Encoder
+from agents.language.sentences import SentenceEncoder, joined
 from agents.risk.tables import Concern
+from agents.risk.verdict import Level
 from instruments.level1 import level1
 
 CONCERNS: tuple[Concern, ...] = ("suicide", "self_harm", "violence", "substance")
-_ENCODER = Encoder("agents.risk")
+_QUICK = SentenceEncoder("agents.risk")
+_THOROUGH = Encoder("agents.risk")
 
 
 class Limits(BaseModel):
@@ -32,14 +38,35 @@ class Limits(BaseModel):
     flag_from_none: float
     substance_from_none: float
     concern: float
+    doubt_asked: float
     doubt_inferred: float
     doubt_said: float
+
+
+class _Unsure(BaseModel):
+    """Log-odds of a stop, and of any risk, between which the quick reader's word is not taken.
+
+    Nor is it for a risk that is none of the four concerns.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stop: tuple[float, float]
+    risk: tuple[float, float]
+
+    def of_stop(self, opinion: Opinion) -> bool:
+        return self.stop[0] < opinion.stop < self.stop[1]
+
+    def of_risk(self, opinion: Opinion) -> bool:
+        begins, ends = self.risk
+        return opinion.risk > begins and (opinion.risk < ends or opinion.concerns[opinion.likeliest] < limits().concern)
 
 
 class _Tables(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     limits: Limits
+    unsure: _Unsure
     inferred: tuple[str, ...]
     beyond_doubt: tuple[str, ...]
 
@@ -81,20 +108,36 @@ def _plainest() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(_tables().beyond_doubt)})\b")
 
 
+def opinions(sentences: Sequence[str], item: int, known: Level = "none") -> list[Opinion]:
+    """What the reader makes of every stretch of some sentences, as answer to the item's question.
+
+    In the order of `stretches`: first of each sentence by itself. `known` is what the rules have found: the thorough
+    reader is not asked about a stop, nor of a flag about anything less than a stop, nor beside a sure one.
+    """
+    quick = [_opinion(*row) for row in _QUICK.read(sentences, item).tolist()] if sentences else []
+    unsure = _tables().unsure
+    if known == "stop" or any(opinion.stop >= unsure.stop[1] for opinion in quick):
+        return quick
+    return [
+        thorough(text, item) if unsure.of_stop(found) or (known == "none" and unsure.of_risk(found)) else found
+        for text, found in zip(joined(sentences), quick, strict=True)
+    ]
+
+
+def thorough(text: str, item: int) -> Opinion:
+    """What six layers make of one stretch."""
+    none, flag, stop, *concerns = _THOROUGH.read(topic(item), text)
+    return _opinion(stop - float(np.logaddexp(none, flag)), float(np.logaddexp(flag, stop)) - none, *concerns)
+
+
 def topic(item: int) -> str:
     """What the item's question was about."""
     return level1().item(item).topic if item else ""
 
 
 def forget() -> None:
-    _ENCODER.forget()
+    _THOROUGH.forget()
 
 
-def opinion(text: str, item: int) -> Opinion:
-    """What the reader makes of a short stretch of text, as answer to the item's question."""
-    none, flag, stop, *concerns = _ENCODER.read(topic(item), text)
-    return Opinion(
-        stop=stop - float(np.logaddexp(none, flag)),
-        risk=float(np.logaddexp(flag, stop)) - none,
-        concerns=dict(zip(CONCERNS, concerns, strict=True)),
-    )
+def _opinion(stop: float, risk: float, *concerns: float) -> Opinion:
+    return Opinion(stop, risk, dict(zip(CONCERNS, concerns, strict=True)))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from agents.language import Reading, is_readable, read, readable_part, tags
 from agents.risk import reader
-from agents.risk.foreign import languages, unaccented
+from agents.risk.foreign import Language, languages, named_danger, unaccented
 from agents.risk.message import Hit, Message
 from agents.risk.modifiers import lowered
 from agents.risk.raising import answered, raised
@@ -54,7 +54,8 @@ def check_risk(text: str, item: int = 0) -> RiskVerdict:
 
 def _judged(text: str, item: int) -> RiskVerdict:
     reading = read(text)
-    foreign = _foreign(reading)
+    named = named_danger(unaccented(reading.text))
+    foreign = _foreign(reading, list(named)) if named else None
     if foreign is not None:
         return foreign
     if not reading.text.strip():
@@ -64,7 +65,7 @@ def _judged(text: str, item: int) -> RiskVerdict:
     hits += answered(message, item)
     hits += raised(message, hits, item)
     verdict = _verdict(reading, hits)
-    english = _english(reading)
+    english = _english(reading, [reading.span(*place) for places in named.values() for place in places])
     if english == text:
         return with_second_opinion(verdict, message, item)
     if english:
@@ -78,9 +79,13 @@ def _with_unreadable(verdict: RiskVerdict) -> RiskVerdict:
     return marked if verdict.level != "none" else marked.model_copy(update={"level": "flag", "rule": UNREADABLE})
 
 
-def _english(reading: Reading) -> str:
-    """The original text, or as much of it as can be read, with the rest blanked; empty if that is nothing."""
-    named = _foreign_places(reading)
+def _english(reading: Reading, named: list[tuple[int, int]]) -> str:
+    """The original text, or as much of it as can be read, with the rest blanked; empty if that is nothing.
+
+    Where danger is named in another language, denied or told of, may be too short to be told from English.
+    """
+    if not named and reading.original.isascii() and "<" not in reading.original and is_readable(reading.original):
+        return reading.original
     chars = list(reading.original)
     for start, end in named:
         chars[start:end] = " " * (end - start)
@@ -105,19 +110,13 @@ def _visible(text: str) -> Sequence[int]:
     return [place for place in places if place not in hidden] if hidden else places
 
 
-def _foreign(reading: Reading) -> RiskVerdict | None:
+def _foreign(reading: Reading, named: list[Language]) -> RiskVerdict | None:
     text = unaccented(reading.text)
-    for language in languages():
+    for language in named:
         found = language.danger(text)
         if found is not None:
             return _foreign_stop(reading, language.name, *found)
     return None
-
-
-def _foreign_places(reading: Reading) -> list[tuple[int, int]]:
-    """Where danger is named in another language, denied or told of: too short, perhaps, to be told from English."""
-    text = unaccented(reading.text)
-    return [reading.span(*place) for language in languages() for place in language.named(text)]
 
 
 def _foreign_stop(reading: Reading, name: str, concern: Concern, match: re.Match[str]) -> RiskVerdict:

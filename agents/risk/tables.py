@@ -74,32 +74,52 @@ def cues() -> dict[str, Cue]:
 
 
 @cache
-def cue_scanner(*, supports: bool) -> Scanner:
-    """Finds cues that mean something by themselves, or those that only support others."""
-    chosen = {c.id: c.patterns for c in _cue_data() if (c.level == "support") == supports}
-    return Scanner(chosen, _cue_groups())
-
-
-def _cue_groups() -> dict[str, list[str]]:
-    """The groups of all cue files; groups.toml has those that several of them use."""
-    found: dict[str, list[str]] = {}
-    for table in _cue_files():
-        found |= table.get("groups", {})
-    return found
+def support_scanner() -> Scanner:
+    """Finds the cues that only support others."""
+    return _cue_scanner("support")
 
 
 @cache
-def modifier_scanner(*names: str) -> Scanner:
-    """Finds what changes the meaning of a cue; without names, all the modifiers that are read beside a cue."""
+def meaning_scanner() -> Scanner:
+    """Finds the cues that mean something by themselves, and what changes their meaning."""
+    beside = [name for name in _modifiers() if name not in (*APART, PANIC)]
+    if not cues().keys().isdisjoint(beside):
+        raise ValueError(f"cues and modifiers share the names {sorted(cues().keys() & set(beside))}")
+    return Scanner.joined(_cue_scanner("stop", "flag", "core"), _modifier_scanner(*beside))
+
+
+@cache
+def apart_scanner() -> Scanner:
+    """Finds what is said but not meant, and what a sentence may be about and nothing else."""
+    return _modifier_scanner(*APART)
+
+
+@cache
+def panic_scanner() -> Scanner:
+    return _modifier_scanner(PANIC)
+
+
+APART = ("idioms", "leaving", "parting", "refusing", "assuring", "reopening", "everyday", "ordinary_when")
+PANIC = "panic"
+
+
+def _cue_scanner(*levels: CueLevel) -> Scanner:
+    """With the groups of all cue files; groups.toml has those that several of them use."""
+    groups: dict[str, list[str]] = {}
+    for table in _cue_files():
+        groups |= table.get("groups", {})
+    return Scanner({c.id: c.patterns for c in _cue_data() if c.level in levels}, groups)
+
+
+def _modifier_scanner(*names: str) -> Scanner:
+    tables = _modifiers()
+    return Scanner({name: tables[name]["patterns"] for name in names}, load_table("modifiers.toml")["groups"])
+
+
+@cache
+def _modifiers() -> dict[str, Any]:
     data = {**load_table("modifiers.toml"), **load_table("idioms.toml")}
-    groups = data.pop("groups")
-    chosen = names or tuple(name for name in data if name not in _READ_APART)
-    return Scanner({name: data[name]["patterns"] for name in chosen}, groups)
-
-
-_BESIDE = ("assuring", "ordinary_when")  # read only with those that they may stand beside
-_ALONE = ("leaving", "parting", "panic", "safety", "refusing", "reopening", "everyday")
-_READ_APART = ("idioms", *_ALONE, *_BESIDE)
+    return {name: table for name, table in data.items() if name != "groups"}
 
 
 @cache
@@ -110,17 +130,7 @@ def small_words() -> frozenset[str]:
 
 def compile_tables() -> None:
     """Compile everything now: otherwise the first messages of a process pay for it."""
-    for scanner in (
-        cue_scanner(supports=False),
-        cue_scanner(supports=True),
-        modifier_scanner(),
-        modifier_scanner("idioms", "leaving"),
-        modifier_scanner("idioms", "leaving", "parting"),
-        modifier_scanner("leaving", "parting"),
-        modifier_scanner("refusing", "assuring"),
-        modifier_scanner("everyday", "ordinary_when"),
-        *map(modifier_scanner, _ALONE),
-    ):
+    for scanner in (support_scanner(), meaning_scanner(), apart_scanner(), panic_scanner()):
         scanner.compile()
     answers()
 

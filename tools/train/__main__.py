@@ -13,14 +13,16 @@ import torch
 from tools.train import impressions, replies, risk, scorer
 from tools.train.further import averaged, resumed
 from tools.train.network import Reader, export
+from tools.train.sentences import export as export_pupil
 
 AGENTS = Path(__file__).parent.parent.parent / "agents"
-PLACES: dict[str, tuple[Any, str]] = {
-    "risk": (risk, "risk"),
-    "scorer": (scorer, "scoring"),
-    "replies": (replies, "replies"),
-    "impressions": (impressions, "impressions"),
+PLACES: dict[str, tuple[Any, Path]] = {
+    "risk": (risk, AGENTS / "risk" / "reader.onnx"),
+    "scorer": (scorer, AGENTS / "scoring" / "reader.onnx"),
+    "replies": (replies, AGENTS / "replies" / "reader.onnx"),
+    "impressions": (impressions, AGENTS / "impressions" / "reader.onnx"),
 }
+PUPILS = {"risk": AGENTS / "risk" / "quick.onnx"}
 
 
 def main() -> int:
@@ -40,17 +42,23 @@ def main() -> int:
     parser.add_argument(
         "--average", nargs="+", type=Path, metavar="FILE", help="write the mean of these readers; nothing is learned"
     )
+    parser.add_argument(
+        "--pupil", type=Path, metavar="FOLDER", help="teach the quick reader in use; what its teacher says is kept here"
+    )
     wanted = parser.parse_args()
     torch.set_num_threads(1)
-    made, folder = PLACES[wanted.which]
+    made, target = PLACES[wanted.which]
     if wanted.held_out and not hasattr(made, "held_out"):
         parser.error(f"the lines of {wanted.which} do not tell their authors, so none can be held out")
-    target = AGENTS / folder / "reader.onnx"
     if wanted.further and not hasattr(made, "further"):
         parser.error(f"{wanted.which} is learned anew only")
     if wanted.average and not hasattr(made, "OUTPUTS"):
         parser.error(f"there is but one reader of {wanted.which}")
-    if wanted.held_out:
+    if wanted.pupil and wanted.which not in PUPILS:
+        parser.error(f"the reader of {wanted.which} has no pupil")
+    if wanted.pupil:
+        export_pupil(made.pupil(wanted.pupil), PUPILS[wanted.which])
+    elif wanted.held_out:
         wanted.held_out.write_text(json.dumps(made.held_out()))
     else:
         export(_made(made, target, wanted), target)

@@ -1,7 +1,8 @@
-"""The risk check's second reader: first trained on whole messages, then on what it will be shown, all their stretches.
+"""The risk check's second reader, and its teacher.
 
-The gravest stretch speaks for its message, then as in use. So a stop needs one stretch that says it, and a
-harmless message teaches that none of its sentences is a danger by itself.
+The teacher, six layers, is trained first on whole messages, then on all their stretches. The gravest stretch speaks for
+its message, then as in use. So a stop needs one stretch that says it, and a harmless message teaches that none of its
+sentences is a danger by itself. The reader in use learns from what the teacher says of very many texts.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.language import read
+from agents.language.sentences import joined
 from agents.risk.message import Message
-from agents.risk.reader import opinion, topic
-from agents.risk.second import stretches
+from agents.risk.parts import line_parts, parts
+from agents.risk.reader import thorough, topic
 from tools.figures import DATA, ordinary
+from tools.train.distil import distilled, pool, taught_lines
 from tools.train.further import resumed
 from tools.train.network import RATE, Reader, taught
+from tools.train.sentences import SentenceReader, Shape
+from tools.train.variants import Told
 
 LAYERS, SMOOTH = 6, 0.04
 WHOLE_EPOCHS, EPOCHS = 2, 3
@@ -39,6 +44,9 @@ OUTPUTS = len(LEVELS) + len(FLAGS)
 WEIGHTS = (1.0, 1.0, *(0.125,) * len(FLAGS))
 NO_STOP = (1.0, *(0.0,) * (len(WEIGHTS) - 1))
 """Of what patients answered in interviews that nobody had to stop, this alone is known."""
+POOL, FORMS = 450_000, 2
+PUPIL = Shape(outputs=2 + len(FLAGS), width=192, layers=2, inner=2, heads=6)
+PUPIL_WEIGHTS = (1.0, 1.0, *(0.15,) * len(FLAGS))
 
 
 @dataclass(frozen=True)
@@ -96,13 +104,17 @@ def _taught(
     epochs: int,
     rate: float = RATE,
 ) -> Reader:
-    neutral = [e.text.rstrip(".") for e in harmless() if 10 < len(e.text) < 90 and "day" not in e.text]
+    neutral = _neutral()
 
     def loss(epoch: int, batch: list[Example]) -> Tensor:
         texts = [(example, varied(example, chance, neutral)) for example in batch]
         return _loss(reader, texts, whole=epoch < whole_epochs)
 
     return taught(reader, examples, loss, epochs=epochs, chance=chance, rate=rate)
+
+
+def _neutral() -> list[str]:
+    return [e.text.rstrip(".") for e in harmless() if 10 < len(e.text) < 90 and "day" not in e.text]
 
 
 def _loss(reader: Reader, batch: list[tuple[Example, str]], *, whole: bool) -> Tensor:
@@ -126,7 +138,9 @@ def gravest(reader: Reader, turns: list[tuple[int, list[str]]]) -> Tensor:
 
 def stretched(text: str) -> list[str]:
     """What the risk check would show the reader of this message."""
-    return stretches(Message(read(text)))[:MOST] or [text]
+    message = Message(read(text))
+    told = ([part.text for part in shown] for shown in (parts(message), line_parts(message)))
+    return list(dict.fromkeys(one for sentences in told for one in joined(sentences)))[:MOST] or [text]
 
 
 def varied(example: Example, chance: random.Random, neutral: list[str]) -> str:
@@ -185,9 +199,34 @@ def further(path: Path, authors: frozenset[str]) -> Reader:
 
 
 def _is_hard(example: Example) -> bool:
-    opinions = [opinion(text, example.item) for text in stretched(example.text)]
-    stop, risk = max(o.stop for o in opinions), max(o.risk for o in opinions)
+    said = [said_by_teacher((example.item, text)) for text in stretched(example.text)]
+    stop, risk = max(one[0] for one in said), max(one[1] for one in said)
     if example.level == LEVELS["stop"]:
         return stop < SURE
     wrong_risk = risk < 0 if example.level else risk > 0
     return stop > -SURE or (wrong_risk and example.weights != NO_STOP)
+
+
+def said_by_teacher(told: Told) -> list[float]:
+    """Log-odds that a text is a stop, that it is at least a flag, and of each concern."""
+    item, text = told
+    said = thorough(text, item)
+    return [said.stop, said.risk, *said.concerns.values()]
+
+
+def pupil(folder: Path) -> SentenceReader:
+    """The reader in use: two small layers that have learned to say what the teacher says."""
+    return distilled(taught_lines(folder, _texts, said_by_teacher), PUPIL, PUPIL_WEIGHTS)
+
+
+def _texts() -> list[Told]:
+    """Every stretch of everything that is known, the turns as others would type them, and variants."""
+    chance, turns, rest = random.Random(1), labelled(), answered() + harmless()
+    told, others = _stretches(turns), _stretches(rest)
+    neutral = _neutral()
+    forms = [(e.item, one) for _ in range(FORMS) for e in turns for one in stretched(varied(e, chance, neutral))]
+    return pool([*told, *others, *forms], told, others, POOL)
+
+
+def _stretches(examples: list[Example]) -> list[Told]:
+    return list(dict.fromkeys((example.item, one) for example in examples for one in stretched(example.text)))
