@@ -94,7 +94,8 @@ def test_a_stopped_session_is_read_up_to_its_stop_and_left_only_from_before(
     expect(page.get_by_text(f"State at checkpoint {before.number}")).to_be_visible()
     settle(page)  # what is typed into a form that is being drawn is lost
     page.get_by_role("textbox", name="The patient answers instead").fill("Not at all.")
-    page.get_by_role("button", name=f"Fork from checkpoint {before.number}").click()
+    fork = page.get_by_role("button", name=f"Fork from checkpoint {before.number}")
+    fork.click(delay=300)  # milliseconds, in which a page that still brings the checkpoint into sight would move away
     expect(page.get_by_text("from before the stop, for looking back only")).to_be_visible()
     expect(page.get_by_text("stopped for safety → in progress", exact=False)).to_be_visible()
     assert not runtime.view(view.session_id).open
