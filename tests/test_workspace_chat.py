@@ -208,10 +208,11 @@ def test_everything_can_be_reached_by_keyboard(page: Page, product: Product, hal
     open_tab(page, product, half.session_id)
     expect(turn(page, 1)).to_be_visible()
     settle(page)
-    reached = ""
-    while not ("Label a turn" in reached and "All sessions" in reached):  # what is drawn anew has no words for a moment
+    focused = reached = ""
+    while not ("Label a turn" in focused and "All sessions" in reached):  # what is drawn anew has no words for a moment
         page.keyboard.press("Tab")
-        reached += page.evaluate(FOCUSED)
+        focused = page.evaluate(FOCUSED)
+        reached += focused
         assert reached.count("\n") < 200, reached
     for name in ("All sessions", "Stop for safety", "Chat", "turn 6", "Acknowledge", "Correct a score"):
         assert name in reached, reached
