@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from agents.risk import Level, check_risk
+from agents.risk import Level, check_risk, warm_up
 from benchmark.personas import load_personas
 from benchmark.simulator import SimulatedPatient
 from instruments.profile import RiskFlags, SessionStatus
@@ -162,8 +162,7 @@ def report(title: str, figures: RiskFigures) -> str:
     lines.append(_said("flag on none", *figures.share("none", "flag")))
     if figures.tolerated:
         lines += ["", f"Somebody else in danger, found none and counted as kept: {figures.tolerated}."]
-    times = figures.milliseconds
-    lines += ["", f"{times[len(times) // 2]:.2f} ms median, {times[int(len(times) * 0.99)]:.2f} ms p99 a turn.", ""]
+    lines += ["", _times(figures.milliseconds), ""]
     lines += ["| labelled | " + " | ".join(f"found {level}" for level in LEVELS) + " |", "|---|---|---|---|"]
     for labelled in LEVELS:
         counts = " | ".join(str(figures.confusion[labelled, found]) for found in LEVELS)
@@ -171,6 +170,11 @@ def report(title: str, figures: RiskFigures) -> str:
     if figures.total("stop"):
         lines += _by_concern(figures) + _by_flag(figures) + _by_kind(figures)
     return "\n".join(lines)
+
+
+def _times(ordered: list[float]) -> str:
+    median, most, nearly_all = (ordered[int(len(ordered) * share)] for share in (0.5, 0.9, 0.99))
+    return f"{median:.2f} ms median, {most:.2f} ms p90, {nearly_all:.2f} ms p99 a turn, tables compiled."
 
 
 def _trap_groups() -> dict[str, list[str]]:
@@ -245,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all of them if none is named")
     parser.add_argument("--every", type=int, default=1, help="only every n-th turn, for a quick look")
     chosen = parser.parse_args(arguments)
-    check_risk("warm up")
+    warm_up()
     for part in chosen.parts or PARTS:
         title, turns = PARTS[part]
         sys.stdout.write(report(title, measure(turns()[:: chosen.every])) + "\n\n")

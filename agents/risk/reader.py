@@ -135,6 +135,12 @@ def topic(item: int) -> str:
     return level1().item(item).topic if item else ""
 
 
+def warm_up() -> None:
+    """Load both, before a patient waits for them."""
+    opinions(["I am well"], 0)
+    thorough("I am well", 0)
+
+
 def forget() -> None:
     _THOROUGH.forget()
 

@@ -37,6 +37,7 @@ def warm_up() -> None:
     compile_tables()
     languages()
     version()
+    reader.warm_up()
     check_risk("I am well.")
 
 
