@@ -8,7 +8,7 @@ stands in an ONNX file beside the module that uses it, made by `python -m tools.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,8 @@ TOGETHER = 3
 """Sentences in the longest stretch."""
 LONGEST = 96
 """Pieces of a sentence that are read."""
-_WINDOW = 24  # sentences that are read at once: a longer message takes more calls, and no more memory
+_WINDOW = 10  # sentences that are read at once: a longer message takes more calls, and no more memory
+_FAR = np.float32(-1e4)  # how little pieces of one sentence see of another
 _STOP, _UNKNOWN = 1012, 100  # of MiniLM's vocabulary: '.', and what stands for nothing known
 Numbers = npt.NDArray[np.float32]
 
@@ -54,13 +55,34 @@ class SentenceEncoder:
         return _together([self._read(window, about) for window in windows], [len(window) for window in windows])
 
     def _read(self, pieces: list[list[int]], about: int) -> Numbers:
-        lengths = np.array([len(one) for one in pieces], np.int64)
-        table = np.zeros((len(pieces), lengths.max()), np.int64)
-        for row, one in enumerate(pieces):
-            table[row, : len(one)] = one
-        inputs = {"pieces": table, "lengths": lengths, "about": np.array(about, np.int64)}
+        """The sentences stand in one row, so that none is filled up to the length of another."""
+        row = np.array([[piece for one in pieces for piece in one]], np.int32)
+        lengths = [len(one) for one in pieces]
+        owners = np.repeat(np.arange(len(pieces)), lengths)
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
+        members, belongs = _members(len(pieces))
+        shares = belongs[:, owners]
+        inputs = {
+            "pieces": row,
+            "about": np.full_like(row, about),
+            "places": (np.arange(row.size, dtype=np.int32) - starts[owners].astype(np.int32))[None],
+            "apart": np.where(owners[:, None] == owners, np.float32(0), _FAR)[None, None],
+            "rows": np.minimum(starts[:, None] + np.arange(max(lengths)), ends[:, None] - 1),
+            "members": members,
+            "shares": shares / shares.sum(1, keepdims=True),
+        }
         found: Numbers = self._session.run(None, inputs)[0]
         return found
+
+
+@cache
+def _members(count: int) -> tuple[npt.NDArray[np.int64], Numbers]:
+    """The sentences of each stretch: their numbers, the last one over again in a shorter one, and as a table."""
+    members = np.array([[min(at, end - 1) for at in range(start, start + TOGETHER)] for start, end in stretches(count)])
+    belongs = np.zeros((len(members), count), np.float32)
+    np.put_along_axis(belongs, members, 1, 1)
+    return members, belongs
 
 
 def pieces_of(sentence: str) -> list[int]:

@@ -95,6 +95,16 @@ def tagged(text: str) -> list[Token]:
     return _joined_numbers(tokens)
 
 
+def may_only_count(text: str) -> bool:
+    """Whether no word is one that no entry has: a quick look, before all of a text is tagged."""
+    return all(word in _entry_words() or not word[0].isalpha() for word in _TOKEN.findall(text))
+
+
+@cache
+def _entry_words() -> frozenset[str]:
+    return frozenset(word for first, entries in _entries().items() for e in entries for word in (first, *e.rest))
+
+
 def _longest(entries: list[_Entry] | None, words: list[str], at: int) -> _Entry | None:
     if entries is None:
         return None

@@ -58,8 +58,10 @@ class _Unsure(BaseModel):
         return self.stop[0] < opinion.stop < self.stop[1]
 
     def of_risk(self, opinion: Opinion) -> bool:
-        begins, ends = self.risk
-        return opinion.risk > begins and (opinion.risk < ends or opinion.concerns[opinion.likeliest] < limits().concern)
+        return opinion.risk > self.risk[0] and not self.is_surely_risk(opinion)
+
+    def is_surely_risk(self, opinion: Opinion) -> bool:
+        return opinion.risk >= self.risk[1] and opinion.concerns[opinion.likeliest] >= limits().concern
 
 
 class _Tables(BaseModel):
@@ -112,16 +114,25 @@ def opinions(sentences: Sequence[str], item: int, known: Level = "none") -> list
     """What the reader makes of every stretch of some sentences, as answer to the item's question.
 
     In the order of `stretches`: first of each sentence by itself. `known` is what the rules have found: the thorough
-    reader is not asked about a stop, nor of a flag about anything less than a stop, nor beside a sure one.
+    reader is not asked about a stop, nor of a flag about anything less than a stop, nor beside what is sure already.
     """
-    quick = [_opinion(*row) for row in _QUICK.read(sentences, item).tolist()] if sentences else []
+    found = [_opinion(*row) for row in _QUICK.read(sentences, item).tolist()] if sentences else []
+    texts = joined(sentences)
+    for number in _worth_asking(found, known):
+        found[number] = thorough(texts[number], item)
+        if found[number].stop >= _tables().unsure.stop[1]:
+            break
+    return found
+
+
+def _worth_asking(found: list[Opinion], known: Level) -> list[int]:
+    """The stretches of which the thorough reader's word could change something, the gravest first."""
     unsure = _tables().unsure
-    if known == "stop" or any(opinion.stop >= unsure.stop[1] for opinion in quick):
-        return quick
-    return [
-        thorough(text, item) if unsure.of_stop(found) or (known == "none" and unsure.of_risk(found)) else found
-        for text, found in zip(joined(sentences), quick, strict=True)
-    ]
+    if known == "stop" or any(opinion.stop >= unsure.stop[1] for opinion in found):
+        return []
+    is_open = known == "none" and not any(unsure.is_surely_risk(opinion) for opinion in found)
+    asked = [n for n, opinion in enumerate(found) if unsure.of_stop(opinion) or (is_open and unsure.of_risk(opinion))]
+    return sorted(asked, key=lambda number: -found[number].stop)
 
 
 def thorough(text: str, item: int) -> Opinion:

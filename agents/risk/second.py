@@ -9,7 +9,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from agents.language.sentences import joined
-from agents.language.tagging import tagged
+from agents.language.tagging import may_only_count, tagged
 from agents.risk import reader
 from agents.risk.message import Message
 from agents.risk.parts import ECHO, Part, line_parts, parts, parts_of, told
@@ -72,7 +72,8 @@ def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> Ri
 
 def _only_counts(message: Message) -> bool:
     """'Nearly every day.' tells how often and nothing else."""
-    return all(token.tag not in _NOT_COUNTS for token in tagged(message.reading.text))
+    text = message.reading.text
+    return may_only_count(text) and all(token.tag not in _NOT_COUNTS for token in tagged(text))
 
 
 def _heard(message: Message, item: int, known: Level) -> _Heard:

@@ -13,7 +13,7 @@ import torch
 from tools.train import impressions, replies, risk, scorer
 from tools.train.further import averaged, resumed
 from tools.train.network import Reader, export
-from tools.train.sentences import export as export_pupil
+from tools.train.sentence_graph import export as export_pupil
 
 AGENTS = Path(__file__).parent.parent.parent / "agents"
 PLACES: dict[str, tuple[Any, Path]] = {
@@ -43,7 +43,10 @@ def main() -> int:
         "--average", nargs="+", type=Path, metavar="FILE", help="write the mean of these readers; nothing is learned"
     )
     parser.add_argument(
-        "--pupil", type=Path, metavar="FOLDER", help="teach the quick reader in use; what its teacher says is kept here"
+        "--pupil",
+        type=Path,
+        metavar="FOLDER",
+        help="teach the quick reader further, or anew where there is none; what its teacher says is kept here",
     )
     wanted = parser.parse_args()
     torch.set_num_threads(1)
@@ -57,7 +60,8 @@ def main() -> int:
     if wanted.pupil and wanted.which not in PUPILS:
         parser.error(f"the reader of {wanted.which} has no pupil")
     if wanted.pupil:
-        export_pupil(made.pupil(wanted.pupil), PUPILS[wanted.which])
+        pupil = PUPILS[wanted.which]
+        export_pupil(made.pupil(wanted.pupil, pupil), pupil)
     elif wanted.held_out:
         wanted.held_out.write_text(json.dumps(made.held_out()))
     else:

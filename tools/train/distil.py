@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.language.sentences import pieces_of
-from tools.train.sentences import Batch, SentenceReader, Shape
+from tools.train.sentences import Batch, SentenceReader
 from tools.train.variants import Told, Variants
 
 BATCH, EPOCHS, RATE = 256, 3, 1.5e-3
@@ -55,10 +55,10 @@ def taught_lines(folder: Path, texts: Callable[[], list[Told]], teacher: Callabl
     return [(item, text, found) for (item, text), found in zip(asked, numbers, strict=True)]
 
 
-def distilled(lines: list[Line], shape: Shape, weights: Sequence[float], *, epochs: int = EPOCHS) -> SentenceReader:
+def distilled(
+    reader: SentenceReader, lines: list[Line], weights: Sequence[float], *, epochs: int = EPOCHS, rate: float = RATE
+) -> SentenceReader:
     """`weights` tell how much each output matters; all are log-odds."""
-    torch.manual_seed(0)
-    reader = SentenceReader(shape)
     texts = [[pieces_of(sentence) for sentence in text.split(". ")] for _, text, _ in lines]
     items = [item for item, _, _ in lines]
     wanted = np.array([numbers for _, _, numbers in lines], np.float32).clip(-_SURE, _SURE)
@@ -67,7 +67,7 @@ def distilled(lines: list[Line], shape: Shape, weights: Sequence[float], *, epoc
         found = reader.read(Batch.of([texts[n] for n in rows], [items[n] for n in rows]))
         return _loss(found, torch.from_numpy(wanted[rows]), torch.tensor(weights))
 
-    _learn(reader, np.array([sum(map(len, text)) for text in texts]), loss, epochs)
+    _learn(reader, np.array([sum(map(len, text)) for text in texts]), loss, epochs, rate)
     return reader
 
 
@@ -77,11 +77,15 @@ def _loss(found: Tensor, wanted: Tensor, weights: Tensor) -> Tensor:
 
 
 def _learn(
-    reader: SentenceReader, lengths: npt.NDArray[np.int64], loss: Callable[[npt.NDArray[np.int64]], Tensor], epochs: int
+    reader: SentenceReader,
+    lengths: npt.NDArray[np.int64],
+    loss: Callable[[npt.NDArray[np.int64]], Tensor],
+    epochs: int,
+    rate: float,
 ) -> None:
     steps = epochs * math.ceil(len(lengths) / BATCH) + epochs * _SORTED
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=RATE, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.08)
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.08)
     chance = np.random.default_rng(0)
     reader.train()
     for epoch in range(epochs):

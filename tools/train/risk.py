@@ -11,6 +11,7 @@ import json
 import random
 import re
 import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from tools.figures import DATA, ordinary
 from tools.train.distil import distilled, pool, taught_lines
 from tools.train.further import resumed
 from tools.train.network import RATE, Reader, taught
+from tools.train.sentence_graph import read_back
 from tools.train.sentences import SentenceReader, Shape
 from tools.train.variants import Told
 
@@ -44,7 +46,8 @@ OUTPUTS = len(LEVELS) + len(FLAGS)
 WEIGHTS = (1.0, 1.0, *(0.125,) * len(FLAGS))
 NO_STOP = (1.0, *(0.0,) * (len(WEIGHTS) - 1))
 """Of what patients answered in interviews that nobody had to stop, this alone is known."""
-POOL, FORMS = 450_000, 2
+POOL, FURTHER_POOL, FORMS = 450_000, 300_000, 2
+PUPIL_FURTHER_EPOCHS, PUPIL_FURTHER_RATE = 2, 6e-4
 PUPIL = Shape(outputs=2 + len(FLAGS), width=192, layers=2, inner=2, heads=6)
 PUPIL_WEIGHTS = (1.0, 1.0, *(0.15,) * len(FLAGS))
 
@@ -214,18 +217,25 @@ def said_by_teacher(told: Told) -> list[float]:
     return [said.stop, said.risk, *said.concerns.values()]
 
 
-def pupil(folder: Path) -> SentenceReader:
-    """The reader in use: two small layers that have learned to say what the teacher says."""
-    return distilled(taught_lines(folder, _texts, said_by_teacher), PUPIL, PUPIL_WEIGHTS)
+def pupil(folder: Path, path: Path) -> SentenceReader:
+    """Two small layers that have learned to say what the teacher says. The one in use goes on with texts that it has
+    not met; where there is none, one begins anew."""
+    if not path.exists():
+        torch.manual_seed(0)
+        lines = taught_lines(folder, lambda: _texts(POOL, 1), said_by_teacher)
+        return distilled(SentenceReader(PUPIL), lines, PUPIL_WEIGHTS)
+    seed = zlib.crc32(path.read_bytes())
+    lines = taught_lines(folder, lambda: _texts(FURTHER_POOL, seed), said_by_teacher)
+    return distilled(read_back(path), lines, PUPIL_WEIGHTS, epochs=PUPIL_FURTHER_EPOCHS, rate=PUPIL_FURTHER_RATE)
 
 
-def _texts() -> list[Told]:
+def _texts(size: int, seed: int) -> list[Told]:
     """Every stretch of everything that is known, the turns as others would type them, and variants."""
-    chance, turns, rest = random.Random(1), labelled(), answered() + harmless()
+    chance, turns, rest = random.Random(seed), labelled(), answered() + harmless()
     told, others = _stretches(turns), _stretches(rest)
     neutral = _neutral()
     forms = [(e.item, one) for _ in range(FORMS) for e in turns for one in stretched(varied(e, chance, neutral))]
-    return pool([*told, *others, *forms], told, others, POOL)
+    return pool([*told, *others, *forms], told, others, size, seed)
 
 
 def _stretches(examples: list[Example]) -> list[Told]:

@@ -1,31 +1,26 @@
 """The network of the quick readers: MiniLM's word vectors made narrower, and two small layers over them.
 
-The names of inputs and the order of outputs are those of `agents/language/sentences.py`.
+`tools/train/sentence_graph.py` makes of it what is used.
 """
 
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
-import onnx
 import torch
-from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.language.sentences import LONGEST, TOGETHER
+from agents.language.sentences import LONGEST
 from minilm.weights import weights
 
 QUESTIONS = 24
 """The items, and none."""
 _CHUNK = 48  # sentences read at once, of about the same length: padding is wasted work
 _FAR = -1e4
-_WORDS = "words.weight"
 
 
 @dataclass(frozen=True)
@@ -115,29 +110,6 @@ class SentenceReader(nn.Module):  # type: ignore[misc]
         counts = torch.zeros(batch.texts).index_add(0, batch.owners, lengths)
         return self.told(most, sums / counts[:, None])
 
-    def forward(self, pieces: Tensor, lengths: Tensor, about: Tensor) -> Tensor:
-        """As it is used: the sentences of one message in, all their stretches out."""
-        greatest, total = self.sentences(pieces, lengths, about.expand(pieces.shape[0]))
-        counts = lengths.to(torch.float32)[:, None]
-        rows = []
-        for size in range(1, TOGETHER + 1):
-            most, sums, number = (_last(table, size - 1) for table in (greatest, total, counts))
-            for back in range(1, size):
-                most = torch.maximum(most, _shifted(greatest, size, back))
-                sums, number = sums + _shifted(total, size, back), number + _shifted(counts, size, back)
-            rows.append(torch.cat([most, sums / number], 1))
-        pooled = torch.cat(rows)
-        return self.told(pooled[:, : self.shape.width], pooled[:, self.shape.width :])
-
-
-def _last(table: Tensor, without: int) -> Tensor:
-    return table[without:]
-
-
-def _shifted(table: Tensor, size: int, back: int) -> Tensor:
-    """The rows that stand `back` before the last ones of stretches of this size."""
-    return table[size - 1 - back : -back]
-
 
 def _narrow_words(width: int) -> Tensor:
     """MiniLM's word vectors along the directions in which they differ most."""
@@ -146,47 +118,3 @@ def _narrow_words(width: int) -> Tensor:
     _, _, directions = torch.linalg.svd(table, full_matrices=False)
     narrow = table @ directions[:width].T
     return (narrow / narrow.std() * 0.5).contiguous()
-
-
-def export(reader: SentenceReader, path: Path) -> None:
-    """As an ONNX graph, its word vectors in eight bits with a scale a word: most of the file are these."""
-    reader.eval()
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / "reader.onnx"
-        torch.onnx.export(
-            reader,
-            (torch.ones(3, 12, dtype=torch.int64), torch.tensor([12, 5, 7]), torch.tensor(1)),
-            whole,
-            input_names=["pieces", "lengths", "about"],
-            output_names=["outputs"],
-            dynamic_axes={"pieces": {0: "sentences", 1: "pieces"}, "lengths": {0: "sentences"}},
-            opset_version=17,
-            dynamo=False,
-        )
-        model = onnx.load(whole)
-    _shrink_words(model)
-    model.metadata_props.add(key="shape", value=repr(asdict(reader.shape)))
-    onnx.save(model, path)
-
-
-def _shrink_words(model: onnx.ModelProto) -> None:
-    graph = model.graph
-    (words,) = (one for one in graph.initializer if one.name == _WORDS)
-    (gather,) = (node for node in graph.node if node.op_type == "Gather" and node.input[0] == _WORDS)
-    table = numpy_helper.to_array(words)
-    scales = np.abs(table).max(1, keepdims=True) / 127
-    small = np.round(table / np.maximum(scales, 1e-12)).astype(np.int8)
-    graph.initializer.remove(words)
-    graph.initializer.append(numpy_helper.from_array(small, "words.small"))
-    graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), "words.scales"))
-    at = list(graph.node).index(gather)
-    pieces, vectors = gather.input[1], gather.output[0]
-    graph.node.remove(gather)
-    opened = (
-        helper.make_node("Gather", ["words.small", pieces], ["words.found"]),
-        helper.make_node("Cast", ["words.found"], ["words.wide"], to=TensorProto.FLOAT),
-        helper.make_node("Gather", ["words.scales", pieces], ["words.scale"]),
-        helper.make_node("Mul", ["words.wide", "words.scale"], [vectors]),
-    )
-    for node in reversed(opened):
-        graph.node.insert(at, node)

@@ -39,7 +39,7 @@ class Variants:
         self._like = _like(self._all)
         self._meeting: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
         for number, (_, words) in enumerate(self._told):
-            for at, pair in islice(enumerate(pairwise(words), start=1), len(words) - 2):
+            for at, pair in islice(enumerate(pairwise(words), start=1), max(len(words) - 2, 0)):
                 self._meeting[pair].append((number, at))
 
     def make(self) -> Told | None:
@@ -129,6 +129,7 @@ def _like(texts: Sequence[tuple[int, list[str]]]) -> dict[str, list[str]]:
     table = weights()["embeddings.word_embeddings.weight"][list(known.values())]
     table = table - table.mean(0)
     table /= np.linalg.norm(table, axis=1, keepdims=True)
-    nearest = np.argpartition(-(table @ table.T), _LIKE, axis=1)[:, : _LIKE + 1]
     words = list(known)
+    most = min(_LIKE, len(words) - 1)
+    nearest = np.argpartition(-(table @ table.T), most, axis=1)[:, : most + 1]
     return {word: [words[n] for n in nearest[at] if n != at] for at, word in enumerate(words)}
