@@ -204,11 +204,11 @@ def test_a_failure_that_no_retry_mends_ends_in_the_rules_at_once(
     assert [f.kind for f in result.failures] == ["gateway"]
 
 
-@pytest.mark.parametrize("fault", [gw.hang(4), gw.drip(4)], ids=repr)
+@pytest.mark.parametrize("fault", [gw.hang(), gw.drip()], ids=repr)
 def test_silence_uses_up_the_budget_once(gate: gw.Gateway, client: ChatClient, fault: gw.Behaviour) -> None:
     gate.script(fault)
     gate.default = gw.json_reply(GOOD)
-    result = scorer(client, seconds=0.4).run(ANSWER)
+    result = scorer(client, seconds=2).run(ANSWER)
     assert (result.engine, result.tries, len(gate.requests)) == ("rules", 1, 1)
     assert [f.kind for f in result.failures] == ["timeout"]
     assert (result.prompt_tokens, result.cost_usd) == (None, None)  # perhaps billed: unknown, not nothing

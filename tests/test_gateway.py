@@ -139,9 +139,9 @@ def test_silence_trips_a_read_timeout(gate: gw.Gateway, client: openai.OpenAI, f
 
 
 def test_a_drip_outlives_any_read_timeout(gate: gw.Gateway, client: openai.OpenAI) -> None:
-    gate.script(gw.drip(seconds=0.6, gap=0.02))
+    gate.script(gw.drip(seconds=3, gap=0.05))
     with pytest.raises(openai.APIConnectionError) as caught:
-        ask(client, timeout=0.3)
+        ask(client, timeout=1.5)
     assert not isinstance(caught.value, openai.APITimeoutError)
 
 

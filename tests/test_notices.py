@@ -297,7 +297,7 @@ def test_a_webhook_that_fails_is_tried_again_later(
 ) -> None:
     notices.add(session, "stop")
     hook.statuses = [status]
-    channels = channels_of(webhook(hook, timeout=0.3 if status is None else 10.0))
+    channels = channels_of(webhook(hook, timeout=2.0 if status is None else 10.0))
     assert deliver_due(notices, channels) == 0
     (notice,) = notices.unacknowledged()
     assert (notice.last_error, notice.webhook_sent_at, notice.tries) == (f"webhook: {category}", None, 1)
@@ -337,7 +337,7 @@ def test_a_mail_server_that_fails_is_tried_again_later(
     notices.add(session, "stop")
     mailbox.replies = replies
     hangs = Mailbox.HANG in replies.values()
-    assert deliver_due(notices, channels_of(mail(mailbox, timeout=0.3 if hangs else 10.0))) == 0
+    assert deliver_due(notices, channels_of(mail(mailbox, timeout=2.0 if hangs else 10.0))) == 0
     assert notices.unacknowledged()[0].last_error == f"mail: {category}"
     mailbox.replies = {}
     assert deliver_due(notices, channels_of(mail(mailbox)), now() + LATER) == 1
@@ -350,7 +350,7 @@ def test_what_a_mail_server_accepted_is_sent_however_it_says_goodbye(
 ) -> None:
     notices.add(session, "stop")
     mailbox.replies = {"QUIT": goodbye}
-    assert deliver_due(notices, channels_of(mail(mailbox, timeout=0.3))) == 1
+    assert deliver_due(notices, channels_of(mail(mailbox, timeout=2.0))) == 1
 
 
 def test_one_failing_channel_does_not_stop_the_other_nor_repeat_it(
