@@ -60,7 +60,7 @@ class Sentence:
     @cached_property
     def text(self) -> str:
         """With a boundary between clauses, and what is said but not meant covered."""
-        unmeant = self._said("idioms", "leaving", *(("parting",) if self.message.only_parts else ()))
+        unmeant = self.said("idioms", "leaving", *(("parting",) if self.message.only_parts else ()))
         covered = _covered(self.marked, unmeant)
         if not panic_scanner().may_match(self._marked_words):
             return covered
@@ -75,7 +75,7 @@ class Sentence:
     def _apart(self) -> dict[str, list[Found]]:
         return _by_label(apart_scanner().scan(self._marked_words))
 
-    def _said(self, *names: str) -> list[Found]:
+    def said(self, *names: str) -> list[Found]:
         return [found for name in names for found in self._apart.get(name, ())]
 
     @cached_property
@@ -132,7 +132,7 @@ class Sentence:
 
     def says_only(self, *names: str) -> bool:
         """Whether it is covered by these tables of the idioms but for small words."""
-        said = self._said(*names)
+        said = self.said(*names)
         rest = _WORD.findall(_covered(self.marked, said)) if said else [""]
         return all(word in small_words() for word in rest)
 

@@ -24,6 +24,11 @@ _CERTAIN = re.compile(r"\b(?:going to|will|'ll|i'll|tonight|tomorrow|decided|int
 _SAID_IN_JEST = re.compile(r"\b(?:kill|killing|murder|murdering)\b")
 _HANDED_ON = re.compile(r"\s*(?:or|nor|let alone|any|anything)\b")
 _TOLD_TO = re.compile(r"\b(?:told|tells?|telling|ordered|dared|urged)(?: me| us)? to\b")
+_UP_TO_WORDS = re.compile(
+    r"(?: to)?(?: me| us| him| her| them| everyone| his \w+| her \w+| my \w+)?(?: in (?:an?|his|her|their) \w+)?"
+    r"(?: that| like)?\W*(?:i|i'm|i am|im|i'll|i will|we|we're|i've)?(?: going to| gonna| about to| just)?\s*"
+)
+_OPENING, _CLOSING = re.compile(r"(?<!\w)'(?=\w)"), re.compile(r"(?<=[\w.!?,])'(?!\w)")
 _LONE_NO = re.compile(
     r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$"
 )
@@ -130,6 +135,22 @@ def _is_reported(hit: Hit) -> bool:
         begin = hit.sentence.scope(hit)[0]  # 'mum says watch telly I'm going to …' is one's own
     speech = hit.sentence.marks("speech", begin, hit.start)
     return bool(speech) and _last_person(hit.sentence, speech[-1].start, hit.clause.start) == "others"
+
+
+def is_reported_speech(hit: Hit) -> bool:
+    """Somebody else's own words, right behind their 'said': 'she wrote: I'm ending it'. Or a part that is played."""
+    sentence = hit.sentence
+    if sentence.has("stories") and _opens_quotation(sentence.plain[: hit.start]):
+        return True
+    speech = [mark for mark in sentence.marks("speech", 0, hit.start) if mark.end <= hit.start]
+    if not speech or not _UP_TO_WORDS.fullmatch(sentence.plain[speech[-1].end : hit.start]):
+        return False
+    begin = sentence.clauses[sentence.clause_index(speech[-1].start)].start
+    return _last_person(sentence, speech[-1].start, begin) == "others"
+
+
+def _opens_quotation(text: str) -> bool:
+    return len(_OPENING.findall(text)) > len(_CLOSING.findall(text)) or text.count('"') % 2 == 1
 
 
 def _last_person(sentence: Sentence, before: int, clause_start: int) -> str | None:
@@ -251,11 +272,17 @@ def is_joke(hit: Hit) -> bool:
     return hit.cue.id != "violence-intent" or _SAID_IN_JEST.search(hit.words) is not None
 
 
+def is_lone_no(sentence: Sentence) -> bool:
+    """'No.', 'Not at all.'"""
+    return _LONE_NO.fullmatch(sentence.text.strip(" .!,")) is not None
+
+
 def is_denied_answer(sentence: Sentence) -> bool:
     """The sentence begins with a denial."""
     return answers()["denied"].match(sentence.words) is not None
 
 
+REPORTED = "reported"
 _Modifier = tuple[str, Callable[[Hit], bool], Level]
 
 LOWERING: tuple[_Modifier, ...] = (
@@ -265,6 +292,7 @@ LOWERING: tuple[_Modifier, ...] = (
     ("long-past", is_over, "none"),  # clause: use that counts only now
     ("asked", is_asked, "none"),  # sentence and its answer in the next
     ("denied", is_cleanly_denied, "none"),  # clause: negated without a doubt
+    (REPORTED, is_reported_speech, "flag"),  # sentence: another's words, or a part in a play
     ("denied-with-doubt", is_negated, "flag"),  # clause: "not yet", "not tonight"
     ("thought", is_thought, "flag"),  # clause
     ("taken-back", is_taken_back, "flag"),  # next clause or sentence: "but I won't"

@@ -19,7 +19,8 @@ _SIDES: tuple[tuple[Concern, tuple[Concern, ...]], ...] = (
     ("other", ("violence", "voices")),
 )
 _JOINING: dict[str, Level] = {"core-join-dead": "stop", "core-be-with-dead": "flag"}
-_TAKING, _BLOW = "core-taking-along", "violence-blow"
+_TAKING, _BLOW, _LIES_THERE, _DONE = "core-taking-along", "violence-blow", "violence-lies-there", "self-done"
+_ATTEMPT = "suicide-attempt"
 _DENIAL_WITHIN = 4  # words of a clause
 _WORD = re.compile(r"(?<![\w'])\w")
 _TEMPORAL = re.compile(
@@ -73,7 +74,8 @@ def raised(message: Message, hits: list[Hit], item: int) -> list[Hit]:
     """The stops that no single cue makes. Words of safety after them hold them back, but not a refusal to promise."""
     meant = _joining_the_dead(message, hits) + _taking_along(message, hits)
     hits = [*hits, *meant]
-    found = _recent_attempts(hits) + _just_done(message, hits) + _laughed_off(hits) + _dated_yes(message, hits, item)
+    found = _recent_attempts(hits) + _done_to_oneself(message, hits) + _just_done(message, hits)
+    found += _laughed_off(hits) + _dated_yes(message, hits, item)
     asked = item == 11 and bool(message.sentences) and not is_denied_answer(message.sentences[0])
     for side, concerns in _SIDES:
         company = [h for h in hits if h.cue.concern in concerns and (h.affirmed or _is_core(h))]
@@ -163,6 +165,20 @@ def _recent_attempts(hits: list[Hit]) -> list[Hit]:
     return found
 
 
+def _done_to_oneself(message: Message, hits: list[Hit]) -> list[Hit]:
+    """What kills, told as done, is of now where nothing says that it was outlived, or when else it was."""
+    done = [hit for hit in hits if hit.affirmed and not hit.applied and _is_done(hit)]
+    if not done or any(sentence.has("outlived") or sentence.has("past") for sentence in message.sentences):
+        return []
+    return [replace(hit, cue=replace(hit.cue, id=_DONE), level="stop", applied=("recent",)) for hit in done]
+
+
+def _is_done(hit: Hit) -> bool:
+    """'Half an hour ago I took an overdose.'"""
+    overdosed = hit.cue.id == _ATTEMPT and "overdos" in hit.words and hit.sentence.has("hours_ago")
+    return overdosed or hit.cue.id == _DONE
+
+
 def _just_done(message: Message, hits: list[Hit]) -> list[Hit]:
     """A grave deed of which nobody says that it was long ago is one of now; a blow, when the victim lies there."""
     if any(sentence.has("atoned") for sentence in message.sentences):
@@ -175,7 +191,9 @@ def _just_done(message: Message, hits: list[Hit]) -> list[Hit]:
             continue
         if hit.sentence.has("past") or (hit.cue.id == _BLOW and not lies_there):
             continue
-        if lies_there or any(hit.sentence.has(mark) for mark in ("hours_ago", "just_now")):
+        if lies_there and not played:
+            found.append(replace(hit, cue=replace(hit.cue, id=_LIES_THERE), level="stop", applied=("recent",)))
+        elif lies_there or any(hit.sentence.has(mark) for mark in ("hours_ago", "just_now")):
             found.append(replace(hit, level="stop", applied=("recent",)))
         elif not played:
             undated = replace(hit.cue, id=f"{hit.cue.id}-undated")

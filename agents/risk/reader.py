@@ -70,6 +70,7 @@ class _Tables(BaseModel):
     limits: Limits
     unsure: _Unsure
     inferred: tuple[str, ...]
+    certain: tuple[str, ...]
     beyond_doubt: tuple[str, ...]
 
 
@@ -100,9 +101,15 @@ def is_inferred(rule: str) -> bool:
     return rule.partition(":")[0] in _tables().inferred
 
 
-def is_beyond_doubt(text: str) -> bool:
-    """Whether a text names the act in so plain words that no opinion may lower a stop."""
-    return _plainest().search(text) is not None
+def firmness(rule: str) -> int:
+    """How hard a stop of this rule is to doubt: it was put together, was said, or is being done."""
+    return 2 if rule in _tables().certain else int(not is_inferred(rule))
+
+
+def is_beyond_doubt(rule: str, text: str) -> bool:
+    """Whether a stop is of what is being done, or its text names the act in the plainest words: nobody doubts it."""
+    sure = firmness(rule)
+    return sure == 2 or (sure == 1 and _plainest().search(text) is not None)
 
 
 @cache

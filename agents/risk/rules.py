@@ -131,8 +131,8 @@ def _verdict(reading: Reading, hits: list[Hit]) -> RiskVerdict:
     affirmed = [hit for hit in hits if hit.affirmed]
     if not affirmed:
         return RiskVerdict(level="none", cues=_applied(hits))
-    # the second reader may doubt an inferred stop, never one that is said outright beside it
-    top = max(affirmed, key=lambda h: (RANK[h.level], not reader.is_inferred(h.cue.id)))
+    # the second reader may doubt an inferred stop, never one that is surer beside it
+    top = max(affirmed, key=lambda h: (RANK[h.level], reader.firmness(h.cue.id)))
     flags = RiskFlags()
     for hit in affirmed:
         flags = flags | _flags(hit)

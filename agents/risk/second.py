@@ -11,7 +11,8 @@ from typing import NamedTuple
 from agents.language.sentences import joined
 from agents.language.tagging import may_only_count, tagged
 from agents.risk import reader
-from agents.risk.message import Message
+from agents.risk.message import Message, Sentence
+from agents.risk.modifiers import REPORTED, is_lone_no, lowered
 from agents.risk.parts import ECHO, Part, line_parts, parts, parts_of, told
 from agents.risk.reader import Opinion
 from agents.risk.verdict import Level, RiskVerdict, Span, shown
@@ -21,6 +22,9 @@ RULE = "second-reader"
 UNREAD = "second-reader-fault"
 DOUBTED = "second-reader-doubts"
 _SELF_HARM_ITEM = 11
+_MEANS = "core-means-self"
+_WILLING = ("obedience", "commitment", "preparation")
+_LEAD = 12  # characters: "I'm going to" before the words of a cue
 _NOT_COUNTS = ("WORD", "DATE")
 _QUESTION = re.compile(
     r"\s*(?:(?:and|but|so|sorry|ok|okay|um|hm+|wait|well),? )*(?:what|which|who|whose|when|where|why|how|do|does|did"
@@ -49,20 +53,20 @@ def with_second_opinion(verdict: RiskVerdict, message: Message, item: int) -> Ri
 
     A reader that fails leaves the rules, marked degraded.
     """
-    if verdict.level == "stop" and not reader.is_inferred(verdict.rule or ""):
-        if reader.is_beyond_doubt(message.reading.text):
+    if verdict.level == "stop":
+        if reader.is_beyond_doubt(verdict.rule or "", message.reading.text):
             return verdict
-    elif all(sentence.leaves_off for sentence in message.sentences):
+    elif all(sentence.leaves_off for sentence in message.sentences) or _denies_and_parts(verdict, message):
         return verdict
     if verdict.level == "none" and item != _SELF_HARM_ITEM and _only_counts(message):
         return verdict
     try:
-        if verdict.level == "none" and not verdict.cues and item != _SELF_HARM_ITEM and _is_everyday(message, item):
+        if verdict.level == "none" and item != _SELF_HARM_ITEM and _is_everyday(verdict, message, item):
             return verdict
         heard = _heard(message, item, verdict.level)
         if verdict.level == "stop":
             return _doubted(verdict, heard, item)
-        rest = _unrefused(message)
+        rest = _ones_own(message)
         firm = heard.opinions if rest is None else _opinions(rest, item, verdict.level)
     except Exception as error:
         log.critical("the second reader failed on a message: %s", type(error).__name__)
@@ -86,20 +90,50 @@ def _opinions(sentences: Sequence[Part], item: int, known: Level) -> list[Opinio
     return reader.opinions([part.text for part in sentences], item, known)
 
 
-def _unrefused(message: Message) -> list[Part] | None:
-    """Without sentences that only say what will not be done; None where all of them are to be read.
+def _denies_and_parts(verdict: RiskVerdict, message: Message) -> bool:
+    """'No. See you tomorrow.': beside a plain no, a day belongs to the leave that is taken. A goodbye may be more."""
+    if verdict.level != "none" or verdict.cues or "bye" in message.reading.text:
+        return False
+    return all(is_lone_no(sentence) or sentence.says_only("leaving", "parting") for sentence in message.sentences)
 
-    "I'm not going to kill myself tonight" weighs like a plan; what takes it back stands beside it.
+
+def _ones_own(message: Message) -> list[Part] | None:
+    """Without sentences that only say what will not be done, or what others do or say; None where all are to be read.
+
+    "I'm not going to kill myself tonight" weighs like a plan, and so does another's; what takes it back stands beside.
     """
     sentences = told(message)
-    others = [sentence for sentence in sentences if not sentence.only_refuses]
+    others = [sentence for sentence in sentences if not _is_unmeant(sentence)]
+    if len(others) == len(sentences) and len(sentences) == 1 and _only_orders(sentences[0]):
+        others = []
     if len(others) == len(sentences) or line_parts(message) or any(other.has_apart("reopening") for other in others):
         return None
     return parts_of(others)
 
 
-def _is_everyday(message: Message, item: int) -> bool:
-    """Whether ordinary plans are all that it tells, beside what gives no worry."""
+def _is_unmeant(sentence: Sentence) -> bool:
+    return sentence.only_refuses or sentence.has_apart("trifles") or _is_of_others(sentence)
+
+
+def _is_of_others(sentence: Sentence) -> bool:
+    """Whether it tells of somebody else's deed or words, and of no intent of one's own beside them."""
+    words = [hit for hit in map(lowered, sentence.cues()) if REPORTED in hit.applied]
+    if not words and not sentence.has_apart("others_deed"):
+        return False
+    return all(any(hit.start - _LEAD <= own.start < hit.end for hit in words) for own in sentence.said("own_intent"))
+
+
+def _only_orders(sentence: Sentence) -> bool:
+    """'The voices tell me to do it', and not a word of what the patient will do."""
+    orders = sentence.has_apart("voice_order") and any(hit.cue.concern == "voices" for hit in sentence.cues())
+    willing = sentence.has_apart("own_intent") or any(hit.cue.id in _WILLING for hit in sentence.supports)
+    return orders and not willing
+
+
+def _is_everyday(verdict: RiskVerdict, message: Message, item: int) -> bool:
+    """Whether ordinary plans, or medicine taken, are all that it tells, beside what gives no worry."""
+    if any(cue != _MEANS for cue in verdict.cues):
+        return False
     sentences = told(message)
     others = [sentence for sentence in sentences if not sentence.is_everyday]
     if len(others) == len(sentences) or line_parts(message):

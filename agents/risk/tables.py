@@ -99,7 +99,10 @@ def panic_scanner() -> Scanner:
     return _modifier_scanner(PANIC)
 
 
-APART = ("idioms", "leaving", "parting", "refusing", "assuring", "reopening", "everyday", "ordinary_when")
+APART = (
+    *("idioms", "leaving", "parting", "refusing", "assuring", "reopening", "everyday", "ordinary_when"),
+    *("others_deed", "trifles", "voice_order", "own_intent"),
+)
 PANIC = "panic"
 
 
