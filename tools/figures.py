@@ -158,7 +158,7 @@ def report(title: str, figures: RiskFigures) -> str:
         ]
     lines.append(_said("false stop on none", *figures.share("none", "stop")))
     if figures.total("stop"):
-        lines += [_said(f"false stop, {name}", *_stopped(figures, kinds)) for name, kinds in _trap_groups().items()]
+        lines += [_said(f"false stop, {name}", *stopped(figures, kinds)) for name, kinds in trap_groups().items()]
     lines.append(_said("flag on none", *figures.share("none", "flag")))
     if figures.tolerated:
         lines += ["", f"Somebody else in danger, found none and counted as kept: {figures.tolerated}."]
@@ -177,7 +177,7 @@ def _times(ordered: list[float]) -> str:
     return f"{median:.2f} ms median, {most:.2f} ms p90, {nearly_all:.2f} ms p99 a turn, tables compiled."
 
 
-def _trap_groups() -> dict[str, list[str]]:
+def trap_groups() -> dict[str, list[str]]:
     """Plain answers and traps have aims of their own; the specification names four kinds of traps."""
     kinds = [*_kinds()["none"], "other"]
     return {
@@ -187,7 +187,7 @@ def _trap_groups() -> dict[str, list[str]]:
     }
 
 
-def _stopped(figures: RiskFigures, kinds: list[str]) -> tuple[int, int]:
+def stopped(figures: RiskFigures, kinds: list[str]) -> tuple[int, int]:
     counts = [shared(figures.kinds, "none", kind)("stop") for kind in kinds]
     return sum(stopped for stopped, _ in counts), sum(of for _, of in counts)
 
