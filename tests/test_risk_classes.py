@@ -94,6 +94,7 @@ EXASPERATION = [
     "One more spreadsheet and I'll hang myself, honestly.",
     "If I have to fill in one more form I'm going to shoot myself.",
     "I nearly killed myself laughing last night.",
+    "I'm taking my life in my hands on that motorbike.",
     "If my boss shouts at me again I'll kill him.",
     "If he hits me again I'll hit him back.",
 ]
@@ -164,3 +165,4 @@ def test_a_voices_order_is_a_flag_until_it_will_be_obeyed(text: str, wanted: Lev
 def test_a_blow_after_which_somebody_lies_there_is_a_stop() -> None:
     assert level("I pushed her down the stairs and she's not answering.", 6) == "stop"
     assert level("I punched him and he's lying there not breathing", 6) == "stop"
+    assert level("My hands are round his throat as I type.", 6) == "stop"
