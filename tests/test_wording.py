@@ -196,7 +196,7 @@ def test_a_concept_is_a_word_and_not_some_letters(item: int, text: str, reason: 
         (
             23,
             "On how many days of the past two weeks did you take medicine?",
-            "follow_up must keep the idea of: prescri",
+            "follow_up must keep the idea of: not prescri",
         ),
     ],
 )
@@ -212,6 +212,10 @@ SECOND_QUESTIONS = [
     "Have you felt low in the past two weeks, or has your sleep been bad?",
     "How has your mood been these two weeks: were there days when you felt low?",
     "How often did you feel low in the past two weeks and how bad was it?",
+    "How often have you felt down in the past two weeks, and why?",
+    "How often have you felt down in the past two weeks, and when?",
+    "How often have you felt down in the past two weeks, and what about?",
+    "Have you felt down in the past two weeks, and what brought it on?",
 ]
 
 
@@ -247,6 +251,11 @@ def test_our_own_questions_ask_one_thing() -> None:
         (19, "In the past two weeks, how often did you know who you are and what you want?"),
         (20, "How often in the past two weeks did you feel close to people?"),
         (23, "In the past two weeks, how often did you take medicine exactly as prescribed?"),
+        (23, "How often in the past two weeks did you take prescribed medicine?"),
+        (23, "How often in the past two weeks did you not take your prescribed medicine?"),
+        (23, "Did you take unprescribed drugs, or more medicine than prescribed, no more than twice in the two weeks?"),
+        (21, "In the past two weeks, have you had four soft drinks in one day?"),
+        (21, "On how many days of the past two weeks did you have four non-alcoholic drinks?"),
     ],
 )
 def test_a_question_must_not_turn_its_item_round(item: int, text: str) -> None:
@@ -254,6 +263,93 @@ def test_a_question_must_not_turn_its_item_round(item: int, text: str) -> None:
         RejectedOutput, match=r"turn the item round|keep the idea|not how often it was not|days without"
     ):
         check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "lost"),
+    [
+        (21, "In the past two weeks, have you had four drinks in one day?", "alcohol"),
+        (21, "On how many days of the past two weeks did you have four cups of coffee?", "alcohol"),
+        (21, "In the past fourteen days, have you had four alcoholic drinks?", "one day"),
+        (23, "In the past two weeks, have you taken medicine that was not prescribed to you?", "more ... than"),
+        (23, "In the past two weeks, have you taken more of a medicine than was prescribed?", "not prescri"),
+        (23, "In the past two weeks, have you taken no medicine without a prescription, or less?", "more ... than"),
+    ],
+)
+def test_an_item_keeps_all_of_its_concepts(item: int, text: str, lost: str) -> None:
+    with pytest.raises(RejectedOutput, match=f"keep the idea of: {lost}"):
+        check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (21, "How often in the past two weeks did you have four glasses of wine or beer, or more, in a single day?"),
+        (21, "Have there been any days in the past two weeks with four or more drinks of alcohol?"),
+        (23, "How often in the two weeks did you use drugs, medicine that wasn't prescribed, or more than prescribed?"),
+        (23, "In the past two weeks, did you use any drugs, or medicines in ways other than prescribed?"),
+        (2, "As for your mood, how often have you felt down in the past two weeks?"),
+        (2, "Next, I'd like to ask about your mood. In the past two weeks, how often did you feel low?"),
+        (2, "When you think back over the past two weeks, on how many days were you sad?"),
+        (8, "In the past two weeks, how often did you avoid something because you were anxious?"),
+    ],
+)
+def test_other_good_words_pass(item: int, text: str) -> None:
+    check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why have you felt down in the past two weeks?",
+        "What made you feel low in the past two weeks?",
+        "When were you low in the past two weeks?",
+        "What were you feeling low about in the past two weeks?",
+        "How did you cope with feeling low in the past two weeks?",
+        "How deeply did you feel low in the past two weeks?",
+    ],
+)
+def test_a_question_asks_how_often_or_whether_and_nothing_else(text: str) -> None:
+    with pytest.raises(RejectedOutput, match="how often it was so"):
+        check_question(level1().item(2), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You clearly are feeling down a lot, so how often was it in the past two weeks?",
+        "You are feeling down, and how often was it in the past two weeks?",
+        "Well, you've been low in the past two weeks?",
+        "Given how sad you are, how often were you low in the past two weeks?",
+        "How often were you low in the past two weeks, considering how sad you look?",
+        "Since you feel so sad, how often were you low in the past two weeks?",
+        "Now that you're on your own, how often were you low in the past two weeks?",
+        "Winter is a sad time, so how often were you low in the past two weeks?",
+        "In the past two weeks, how often did your sadness come, or how low you were?",
+    ],
+)
+def test_a_question_tells_patients_nothing_of_how_they_are(text: str) -> None:
+    with pytest.raises(RejectedOutput, match="must not lead towards an answer"):
+        check_question(level1().item(2), text)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Exercise lifts the mood.",
+        "Fresh air works wonders.",
+        "Low moods pass;",
+        "Nobody is sad for ever:",
+        "A walk in the morning is a fine thing –",
+        "You have had a bad time!",
+    ],
+)
+def test_before_a_question_nothing_but_an_introduction_is_said(before: str) -> None:
+    question = "How often were you low in the past two weeks?"
+    check_question(level1().item(2), question)
+    check_question(level1().item(2), f"The next one is about your mood. {question}")
+    with pytest.raises(RejectedOutput, match=r"must not tell anything|must not advise"):
+        check_question(level1().item(2), f"{before} {question}")
 
 
 @pytest.mark.parametrize(
