@@ -255,8 +255,7 @@ def test_wherever_a_run_is_broken_off_the_next_one_writes_exactly_what_is_missin
     def write_what_is_left() -> None:
         with open_results(out) as results:
             for entry in [entry for entry in entries if entry not in results]:
-                held = isinstance(entry, Prepared)
-                results.write({"id": entry.id, "profile": {}} if held else entry.to_json_dict())
+                results.write(entry.to_json_dict() if isinstance(entry, Unusable) else {"id": entry.id, "profile": {}})
 
     write_what_is_left()
     whole = out.read_bytes()
