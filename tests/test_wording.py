@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -102,6 +102,57 @@ NO_ANSWER: tuple[ReplyKind, ...] = (
 
 def test_every_reply_that_is_no_answer_has_its_way_of_asking_again() -> None:
     assert {kind for kind, _ in ways_to_ask_again()} == set(NO_ANSWER)
+
+
+def test_leads_can_be_told_apart_by_how_they_begin() -> None:
+    for way in wordings().again:
+        begins = [lead.partition("{")[0] for lead in way.leads]
+        assert len(set(begins)) == len(begins) >= 4
+        assert not [one for one in begins for other in begins if one != other and one in other]
+
+
+def _lead(text: str) -> str:
+    """Of a question that was put again: the sentence before it, whatever its number is."""
+    leads = [lead for way in wordings().again for lead in way.leads]
+    return next(lead for lead in leads if text.startswith(lead.partition("{")[0]))
+
+
+@settings(max_examples=50)
+@given(seeds, st.sets(st.sampled_from(ITEMS), min_size=2))
+def test_no_lead_comes_twice_in_a_row_whichever_items_are_asked_again(seed: int, items: set[int]) -> None:
+    for kind, topic in ways_to_ask_again():
+        said: list[str] = []
+        for item in sorted(items):
+            said.append(asked_again(QuestionBrief(item=item, seed=seed), Reply(kind, topic=topic), "How often?", said))
+            said.append("In the past two weeks, how often was the next thing so?")
+        assert all(before != after for before, after in pairwise(map(_lead, said[::2])))
+
+
+def test_all_leads_are_used() -> None:
+    for kind, topic in ways_to_ask_again():
+        briefs = [QuestionBrief(item=item, seed=3) for item in ITEMS]
+        used = {_lead(asked_again(brief, Reply(kind, topic=topic), "How often?")) for brief in briefs}
+        assert used == set(ways_to_ask_again()[kind, topic].leads)
+
+
+@given(seeds, st.sets(st.sampled_from(ITEMS), min_size=2), st.booleans())
+def test_no_lead_of_a_follow_up_comes_twice_in_a_row(seed: int, items: set[int], elsewhere: bool) -> None:
+    said: list[str] = []
+    for item in sorted(items):
+        said.append(follow_up_lead(QuestionBrief(item=item, seed=seed), elsewhere=elsewhere, said=said))
+    heard = [lead for lead in said if lead]
+    assert all(before != after for before, after in pairwise(heard))
+
+
+@given(seeds, st.lists(st.integers(1, 4), min_size=2, max_size=8))
+def test_no_pause_and_no_welcome_comes_twice_in_a_row(seed: int, steps: list[int]) -> None:
+    for again in (False, True):
+        pauses: list[str] = []
+        welcomes: list[str] = []
+        for turn in accumulate(steps):
+            pauses.append(pause_text(seed, turn, again=again, said=pauses))
+            welcomes.append(welcome_text(seed, turn, "How often?", welcomes))
+        assert all(before != after for said in (pauses, welcomes) for before, after in pairwise(said))
 
 
 @pytest.mark.parametrize("item", ITEMS)
