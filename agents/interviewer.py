@@ -7,7 +7,7 @@ from agents.models import ChatClient
 from agents.prompts import Prompt
 from agents.questions import Draft, QuestionBrief, check_draft
 from agents.wording import acknowledgement, closing_text, intro_text, word_by_rules
-from instruments.level1 import level1
+from instruments.level1 import Item, level1
 
 __all__ = [
     "Draft",
@@ -15,10 +15,13 @@ __all__ = [
     "acknowledgement",
     "check_draft",
     "closing_text",
+    "concepts_told",
     "interviewer",
     "intro_text",
     "word_by_rules",
 ]
+
+_WORDINGS_TOLD = 4
 
 
 def interviewer(client: ChatClient | None, budget: Budget, prompt: Prompt | None = None) -> Agent[QuestionBrief, Draft]:
@@ -39,5 +42,10 @@ def _variables(brief: QuestionBrief) -> dict[str, str]:
     return {
         "item_number": str(item.number),
         "item_text": item.text,
-        "concepts": "; ".join(" or ".join(group) for group in item.concepts),
+        "concepts": concepts_told(item),
     }
+
+
+def concepts_told(item: Item) -> str:
+    """The first wordings of each concept: what a question may say besides, the model is told when it is sent back."""
+    return "; ".join(" or ".join(group[:_WORDINGS_TOLD]) for group in item.concepts)

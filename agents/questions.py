@@ -31,6 +31,10 @@ __all__ = [
 
 _WHOLE = frozenset({"no", "not", "4", "four"})  # concepts that begin other words: "normally", "notice", "fourteen"
 _END = r"(?!\w)"
+_ANY_WORDS = re.escape(" ... ")
+_GAP = r"\s(?:[\w'-]+\s){0,4}"
+_SENTENCE = re.compile(r"(?<=[.;!])\s+|\s[–—-]\s")
+_CLAUSE = re.compile(r"[.,;:!]\s*|\s[–—-]\s")
 _MARKUP = re.compile(r"[\n\r<>{}\[\]*#_`|\\]")
 
 
@@ -58,10 +62,20 @@ class _Forbidden(_Frozen):
     items: tuple[int, ...] = ()
 
 
+class _LeadIn(_Frozen):
+    """What stands before a question: sentences that introduce it, and no claim about the patient."""
+
+    introductions: tuple[str, ...]
+    claims: tuple[str, ...]
+    joined_by: tuple[str, ...]
+
+
 class _Asking(_Frozen):
     """How a question shows in a sentence: by a question word, or by a verb that stands before its subject."""
 
     words: tuple[str, ...]
+    tails: tuple[str, ...]
+    open_words: tuple[str, ...]
     verbs: tuple[str, ...]
     subjects: tuple[str, ...]
     verbs_of_persons: tuple[str, ...]
@@ -74,6 +88,7 @@ class _Rules(_Frozen):
     most_kept: float
     window: tuple[str, ...]
     how_often: tuple[str, ...]
+    lead_in: _LeadIn
     asking: _Asking
     denying: tuple[str, ...]
     never_denied: tuple[int, ...]
@@ -112,6 +127,9 @@ def _check_common(item: Item, name: str, text: str) -> None:
         raise RejectedOutput(f"{name} must say that it is about the past two weeks")
     for rule in rules_broken(text, item.number):
         raise RejectedOutput(f"{name} must not {rule}")
+    _check_lead_in(name, text)
+    if _open_question().search(text):
+        raise RejectedOutput(f"{name} must ask how often it was so, or whether it was")
 
 
 def _check_shape(name: str, text: str) -> None:
@@ -125,6 +143,19 @@ def _check_shape(name: str, text: str) -> None:
         raise RejectedOutput(f"{name} must be exactly one question: it asks a second one before its question mark")
     if len(text.split()) > _rules().max_words:
         raise RejectedOutput(f"{name} must have at most {_rules().max_words} words")
+
+
+def _check_lead_in(name: str, text: str) -> None:
+    rules = _rules().lead_in
+    *before, last = _SENTENCE.split(text.strip())
+    before += last.split(":")[:-1]
+    if told := [sentence for sentence in before if not _begins(rules.introductions, sentence)]:
+        raise RejectedOutput(f"{name} must only ask: before its question it must not tell anything ({told[0]!r})")
+    asked = _asking().search(text)
+    lead = text[: asked.start()] if asked else text
+    claimed = any(_begins(rules.claims, clause) for clause in _CLAUSE.split(lead.strip()))
+    if claimed or (asked and _joined().search(lead)):
+        raise RejectedOutput(f"{name} must not lead towards an answer: it tells the patient something before it asks")
 
 
 def _check_verbatim(item: Item, name: str, text: str) -> None:
@@ -167,9 +198,8 @@ def questions_in(text: str) -> int:
     """
     found, open_word = 0, False
     for match in _asking().finditer(text.replace("’", "'")):
-        is_word = match.lastgroup == "word"
-        found += is_word or not open_word
-        open_word = is_word
+        found += match.lastgroup != "verb" or not open_word
+        open_word = match.lastgroup == "word"
     return found
 
 
@@ -193,23 +223,52 @@ def _words(text: str) -> list[str]:
 
 
 def _keeps(group: tuple[str, ...], text: str) -> bool:
-    """A concept is a word or the beginning of one: `irrita` is in "irritable", `way` is not in "always"."""
+    """A concept is a word or the beginning of one: `irrita` is in "irritable", `way` is not in "always".
+
+    In one of several words, `...` stands for up to four others.
+    """
     plain = text.lower().replace("’", "'")
-    return any(re.search(rf"(?<!\w){re.escape(word)}{_END if word in _WHOLE else ''}", plain) for word in group)
+    return any(re.search(_concept(word), plain) for word in group)
+
+
+@cache
+def _concept(words: str) -> str:
+    return rf"(?<!\w){re.escape(words).replace(_ANY_WORDS, _GAP)}{_END if words in _WHOLE else ''}"
+
+
+def _begins(phrases: tuple[str, ...], text: str) -> bool:
+    return bool(any_of(phrases).match(text))
 
 
 @cache
 def _asking() -> re.Pattern[str]:
     asking = _rules().asking
-
-    def any_word(words: tuple[str, ...]) -> str:
-        return rf"(?:{'|'.join(map(re.escape, words))})(?!\w)"
-
-    verb = rf"{any_word(asking.verbs)}\s{any_word(asking.subjects)}"
-    of_persons = rf"{any_word(asking.verbs_of_persons)}\s{any_word(asking.persons)}"
-    # The subject must be followed by something: "nobody was there" asks nothing.
-    found = rf"(?<!\w)(?:(?P<word>{any_word(asking.words)})|(?P<verb>{verb}|{of_persons})(?=\s\w))"
+    tail = rf"(?:and|or|but)\s{_any_word(asking.tails)}(?=\s*\?)"
+    found = rf"(?<!\w)(?:(?P<word>{_any_word(asking.words)})|(?P<verb>{_verb_first()})|(?P<tail>{tail}))"
     return re.compile(found, re.IGNORECASE)
+
+
+@cache
+def _open_question() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){_any_word(_rules().asking.open_words)}\s(?:{_verb_first()})", re.IGNORECASE)
+
+
+@cache
+def _joined() -> re.Pattern[str]:
+    """A conjunction after a comma, with at most a preposition and a rounding word between it and the question."""
+    return re.compile(rf"[,;]\s*{_any_word(_rules().lead_in.joined_by)}(?:\s\w+){{0,2}}\s*$", re.IGNORECASE)
+
+
+def _verb_first() -> str:
+    """The subject must be followed by something: "nobody was there" asks nothing."""
+    asking = _rules().asking
+    verb = rf"{_any_word(asking.verbs)}\s{_any_word(asking.subjects)}"
+    of_persons = rf"{_any_word(asking.verbs_of_persons)}\s{_any_word(asking.persons)}"
+    return rf"(?:{verb}|{of_persons})(?=\s\w)"
+
+
+def _any_word(words: tuple[str, ...]) -> str:
+    return rf"(?:{'|'.join(map(re.escape, words))})(?!\w)"
 
 
 @cache

@@ -1,7 +1,8 @@
 """The rules interviewer's words: which of the prepared sentences is said, by the session's seed.
 
-All choices of a session follow from its seed, so that a turn that runs again says the same. Two questions in a row do
-not begin alike, and "in that time" is only said after a question that named the two weeks.
+All choices of a session follow from its seed and from what the interviewer has said so far (`said`), so that a turn
+that runs again says the same. Two questions in a row do not begin alike, no lead comes twice in a row, and "in that
+time" is only said after a question that named the two weeks.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Again(_Frozen):
     kind: ReplyKind
     topic: Topic = "meaning"
     then: Literal["explained", "how_often"]
-    leads: tuple[str, ...] = Field(min_length=2)
+    leads: tuple[str, ...] = Field(min_length=4)
 
 
 class Pause(_Frozen):
@@ -82,30 +83,30 @@ def word_by_rules(brief: QuestionBrief) -> Draft:
     return Draft(question=plan.question, follow_up=plan.follow_up)
 
 
-def follow_up_lead(brief: QuestionBrief, *, elsewhere: bool) -> str:
+def follow_up_lead(brief: QuestionBrief, *, elsewhere: bool, said: Sequence[str] = ()) -> str:
     """What goes before a follow-up, if anything; `elsewhere` after an answer that said nothing of the item."""
     phrases = wordings().follow_up_leads["elsewhere" if elsewhere else "unclear"]
-    return _shuffled(phrases, _random(brief.seed, "lead"))[brief.item % len(phrases)]
+    return _not_the_last(_shuffled(phrases, _random(brief.seed, "lead")), brief.item, said)
 
 
-def asked_again(brief: QuestionBrief, reply: Reply, how_often: str) -> str:
+def asked_again(brief: QuestionBrief, reply: Reply, how_often: str, said: Sequence[str] = ()) -> str:
     """The one repeat that a reply which was no answer gets; `how_often` is the item's follow-up."""
     way = ways_to_ask_again()[reply.kind, reply.topic if reply.kind == "question" else "meaning"]
-    choice = _random(brief.seed, f"again {brief.item}")
-    lead = choice.choice(way.leads).format(number=brief.item)
-    question = choice.choice(item_words(brief.item).explained) if way.then == "explained" else how_often
-    return f"{lead} {question}"
+    leads = _shuffled(way.leads, _random(brief.seed, f"again {way.kind} {way.topic}"))
+    lead = _not_the_last(leads, brief.item, said).format(number=brief.item)
+    explained = _random(brief.seed, f"again {brief.item}").choice(item_words(brief.item).explained)
+    return f"{lead} {explained if way.then == 'explained' else how_often}"
 
 
-def pause_text(seed: int, turn: int, *, again: bool, distressed: bool = False) -> str:
+def pause_text(seed: int, turn: int, *, again: bool, distressed: bool = False, said: Sequence[str] = ()) -> str:
     pause = wordings().pause
-    return _turned(pause.again if again else pause.distress if distressed else pause.first, seed, turn)
+    return _not_the_last(pause.again if again else pause.distress if distressed else pause.first, seed + turn, said)
 
 
-def welcome_text(seed: int, turn: int, question: str = "") -> str:
+def welcome_text(seed: int, turn: int, question: str = "", said: Sequence[str] = ()) -> str:
     """After a pause; with the question that was open, if one was."""
-    back = _turned(wordings().pause.back, seed, turn)
-    return f"{back} {_turned(wordings().pause.repeated, seed, turn)} {question}" if question else back
+    back = _not_the_last(wordings().pause.back, seed + turn, said)
+    return f"{back} {_not_the_last(wordings().pause.repeated, seed + turn, said)} {question}" if question else back
 
 
 class _Planned(NamedTuple):
@@ -135,8 +136,17 @@ def _opening(question: str) -> str:
     return question.split()[0].lower().rstrip(",:")
 
 
-def _turned(phrases: Sequence[str], seed: int, turn: int) -> str:
-    return phrases[(seed + turn) % len(phrases)]
+def _not_the_last(phrases: Sequence[str], at: int, said: Sequence[str]) -> str:
+    """The phrase whose turn it is, or the one after it if it was the last of these that was said."""
+    spoken = [phrase for phrase in phrases if phrase]
+    heard = (phrase for text in reversed(said) for phrase in spoken if _before_number(phrase) in text)
+    due = phrases[at % len(phrases)]
+    return due if not due or due != next(heard, None) else phrases[(at + 1) % len(phrases)]
+
+
+def _before_number(phrase: str) -> str:
+    """What a phrase with a number in it says alike each time."""
+    return phrase.partition("{")[0]
 
 
 def _shuffled(phrases: Sequence[str], choice: random.Random) -> list[str]:

@@ -16,6 +16,7 @@ from errors import InputError
 from graph.transcripts import AnswerScript
 
 LineId = str | int
+_INTERVIEW = 0  # no line's number: of the lines with one id only one is held
 
 
 class _Line(BaseModel):
@@ -35,15 +36,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Unusable:
-    """A line that cannot be one; without an id it is known by its place in the file."""
+    """A line that cannot be one; it is known by its place in the file, since another may have its id."""
 
     id: LineId | None
     line: int
     error: str
 
     def to_json_dict(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": self.id, "error": self.error}
-        return row if self.id is not None else {**row, "line": self.line}
+        return {"id": self.id, "error": self.error, "line": self.line}
 
 
 def read_prepared(path: Path) -> list[Prepared | Unusable]:
@@ -92,7 +92,7 @@ class Results:
         self._done = done
 
     def __contains__(self, entry: Prepared | Unusable) -> bool:
-        return _key(entry.id, 0 if isinstance(entry, Prepared) else entry.line) in self._done
+        return (entry.id, _INTERVIEW if isinstance(entry, Prepared) else entry.line) in self._done
 
     def write(self, row: dict[str, Any]) -> None:
         """The whole line in one write, so that hardly anything but a crash of the machine can tear it."""
@@ -140,7 +140,7 @@ def _done(path: Path, file: BinaryIO) -> set[tuple[LineId | None, int]]:
         if not _is_row(line):
             raise InputError(f"line {number} of {path} is not a result, so nothing is added to that file.")
         row = json.loads(line)
-        done.add(_key(row["id"], row.get("line", 0)))
+        done.add((row["id"], row.get("line", _INTERVIEW)))
     return done
 
 
@@ -150,8 +150,3 @@ def _is_row(line: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(row, dict) and "id" in row and ("error" in row or "profile" in row)
-
-
-def _key(identifier: LineId | None, line: int) -> tuple[LineId | None, int]:
-    """The place in the file counts only where there is no id."""
-    return identifier, line if identifier is None else 0

@@ -59,7 +59,7 @@ def interview(
 @app.command("replay-answers")
 def replay_answers(
     source: Annotated[Path, typer.Argument(metavar="IN.jsonl", help='lines {"id", "answers": {"1": […], …}}')],
-    results: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="results; ids in it are skipped")],
+    results: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="results; what is in it already is skipped")],
     jobs: Annotated[int | None, typer.Option(min=1, max=64, help="processes; by default one a core")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="keep the sessions; by default they are deleted")] = False,
 ) -> None:

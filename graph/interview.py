@@ -181,7 +181,13 @@ class InterviewNodes:
     def pause(self, state: InterviewState) -> Command[Literal["RISK_CHECK"]]:
         """The patient wants to stop for now. What is open stays open until they write again."""
         cursor = state.cursor
-        text = pause_text(state.setup.seed, cursor.turn, again=cursor.paused, distressed=cursor.reply.distressed)
+        text = pause_text(
+            state.setup.seed,
+            cursor.turn,
+            again=cursor.paused,
+            distressed=cursor.reply.distressed,
+            said=state.said,
+        )
         line = _say(state, "pause", text, cursor.item)
         paused = cursor.model_copy(update={"paused": True})
         return Command(update=InterviewUpdate(lines=[line], cursor=paused), goto="RISK_CHECK")
@@ -191,10 +197,11 @@ class InterviewNodes:
         """The patient is back: go on where the conversation was. The open question is repeated, not asked anew."""
         cursor, seed = state.cursor, state.setup.seed
         if cursor.awaiting == "nothing" or _owes_follow_up(state):
-            line = _say(state, "resumed", welcome_text(seed, cursor.turn))
+            line = _say(state, "resumed", welcome_text(seed, cursor.turn, said=state.said))
             after: Literal["ASK_ITEM", "FOLLOW_UP"] = "ASK_ITEM" if cursor.awaiting == "nothing" else "FOLLOW_UP"
             return Command(update=InterviewUpdate(lines=[line]), goto=after)
-        line = _say(state, "resumed", welcome_text(seed, cursor.turn, _open_question(state)), cursor.item)
+        welcome = welcome_text(seed, cursor.turn, _open_question(state), state.said)
+        line = _say(state, "resumed", welcome, cursor.item)
         return Command(update=InterviewUpdate(lines=[line]), goto="RISK_CHECK")
 
     @node()

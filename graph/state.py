@@ -241,6 +241,11 @@ class InterviewState:
         """What was said last, without looking at the rest."""
         return self._valid("lines", lambda lines: Line.model_validate(lines[-1]) if lines else None)
 
+    @property
+    def said(self) -> list[str]:
+        """What the interviewer has said so far, as bare text."""
+        return self._valid("lines", lambda lines: [str(x["text"]) for x in lines if x["role"] == "interviewer"])
+
     def lines_of(self, item: int) -> list[Line]:
         """What was said about one item, without looking at the rest."""
         return self._valid("lines", lambda lines: _LINES.validate_python([x for x in lines if x["item"] == item]))

@@ -66,9 +66,9 @@ def _follow_up(brief: QuestionBrief, draft: Draft, state: InterviewState) -> str
     """How often, after an unclear answer; the question put again, after what was no answer."""
     reply = state.cursor.reply
     if reply.kind not in ("answer", "pause"):
-        return asked_again(brief, reply, draft.follow_up)
+        return asked_again(brief, reply, draft.follow_up, state.said)
     known = state.profile.response(item_id(brief.item))
-    lead = follow_up_lead(brief, elsewhere=known is not None and known.undetermined)
+    lead = follow_up_lead(brief, elsewhere=known is not None and known.undetermined, said=state.said)
     return f"{lead} {draft.follow_up}".strip()
 
 

@@ -106,6 +106,9 @@ def test_a_question_about_the_wording_is_answered_in_plainer_words(runtime: Inte
         ("How many more questions are there?", "3"),
         ("Are you a real person?", "program"),
         ("Why do you ask me that?", "23 questions"),
+        ("why?", "23 questions"),
+        ("How many left?", "3"),
+        ("will my wife see this?", "your therapist"),
     ],
 )
 def test_a_question_about_the_interview_is_answered_briefly(runtime: InterviewRuntime, text: str, told: str) -> None:
@@ -431,6 +434,28 @@ def test_the_item_that_the_patient_names_is_the_one_to_clarify(
 
 
 @pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("Going back to the last one, it should be every day. And this one, never.", 0),
+        ("Previous one: daily. This one: not at all.", 0),
+        ("The last one should be every day. This one: never.", 0),
+        ("The last one should be never, this one every day.", 4),
+        ("Can I correct my last answer? It was never. For this question: twice.", 1),
+    ],
+)
+def test_what_is_said_of_this_one_after_going_back_is_its_answer(
+    runtime: InterviewRuntime, text: str, score: int
+) -> None:
+    view = until_item(runtime, 8)
+    before = response(view, 7)
+    view = say(runtime, view, text)
+    assert (view.item, view.lines[-1].kind) == (9, "question"), "it was answered: nothing is asked again"
+    assert (response(view, 8).score, response(view, 8).undetermined) == (score, False)
+    assert response(view, 7) == before, "corrections are the therapist's"
+    assert view.profile.question_state.follow_ups_needed == ("L1-07",)
+
+
+@pytest.mark.parametrize(
     ("text", "score", "named"),
     [
         ("No panic. Oh and about the nervous question, that was every day actually.", 0, 6),
@@ -523,4 +548,21 @@ def test_no_acknowledgement_is_said_twice_in_a_row_whatever_the_patient_does(run
         view = say(runtime, view, replies[view.turn % len(replies)])
     leads = [line.text.split(". ")[0] for line in view.lines if line.kind == "question" and ". " in line.text]
     assert len(leads) >= 10
+    assert all(before != after for before, after in pairwise(leads))
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [("skip",), ("skip", "skip", "Not at all.", "Not at all.", "Not at all."), ("How many more questions?", "Never.")],
+)
+def test_nothing_is_said_twice_in_a_row_before_a_question_that_is_put_again(
+    runtime: InterviewRuntime, replies: tuple[str, ...]
+) -> None:
+    view = runtime.start(seed=5)
+    while view.open:
+        view = say(runtime, view, replies[(view.turn - 1) % len(replies)])
+    known = [lead.partition("{")[0] for way in wordings().again for lead in way.leads]
+    texts = [line.text for line in view.lines if line.kind == "follow_up"]
+    leads = [lead for text in texts for lead in known if text.startswith(lead)]
+    assert len(leads) >= 5
     assert all(before != after for before, after in pairwise(leads))

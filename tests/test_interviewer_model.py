@@ -13,6 +13,7 @@ from agents.interviewer import Draft, QuestionBrief, check_draft, interviewer, w
 from agents.models import ModelFactory
 from graph.assembly import build_runtime
 from graph.runtime import InterviewRuntime
+from instruments.level1 import Item, level1
 from settings import Settings
 from storage.database import Database
 from storage.model_calls import ModelCalls
@@ -98,6 +99,16 @@ def test_a_violation_is_sent_back_with_its_reason_and_a_mended_question_is_taken
     assert reason in failure.reason
     assert failure.reason in gate.requests[1].message("user")
     assert failure.reason not in gate.requests[0].message("user")
+
+
+@pytest.mark.parametrize("item", level1().items, ids=lambda item: item.id)
+def test_the_model_is_told_each_concept_in_its_first_wordings(
+    gate: Gateway, agent: Agent[QuestionBrief, Draft], item: Item
+) -> None:
+    gate.default = stand_in.json_reply(word_by_rules(QuestionBrief(item=item.number, seed=1)).model_dump())
+    agent.run(QuestionBrief(item=item.number, seed=1))
+    told = gate.requests[0].message("user").partition("Concepts to keep: ")[2].split("; ")
+    assert [part.split(" or ") for part in told] == [list(group[:4]) for group in item.concepts]
 
 
 def test_the_good_draft_of_these_tests_is_good() -> None:

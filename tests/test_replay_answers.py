@@ -39,6 +39,10 @@ def _line(identifier: str | int, **changed: list[str]) -> str:
     return json.dumps({"id": identifier, "answers": {**CLEAR, **{k.removeprefix("i"): v for k, v in changed.items()}}})
 
 
+def _prepared(identifier: str | int) -> Prepared:
+    return Prepared(identifier, AnswerScript(answers={int(k): v for k, v in CLEAR.items()}))
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -127,6 +131,22 @@ def test_the_same_command_again_does_what_is_left_and_mends_a_torn_line(
     assert Notices(database).unacknowledged() == [], "prepared answers call nobody"
 
 
+SHARED_IDS = ('{"id": "b"}', _line("a"), _line("a", i1=["Never."]), _line("b"), "no JSON", '{"id": "c", "answers": 1}')
+
+
+def test_an_interview_is_held_though_error_rows_of_its_id_were_all_that_a_broken_off_run_left(
+    replayed: Callable[..., list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    source = tmp_path / "lines.jsonl"
+    source.write_text("\n".join(SHARED_IDS))
+    bad = [entry.to_json_dict() for entry in read_prepared(source) if isinstance(entry, Unusable)]
+    (tmp_path / "out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bad))
+    rows = replayed(*SHARED_IDS, options=("--jobs", "1"))
+    assert rows[: len(bad)] == bad
+    assert [(row["id"], "profile" in row) for row in rows[len(bad) :]] == [("a", True), ("b", True)]
+    assert replayed(*SHARED_IDS) == rows, "nothing is left"
+
+
 def test_a_killed_run_is_taken_up_again_and_its_processes_leave(
     tmp_path: Path, database_url: str, settings: Settings, database: Database
 ) -> None:
@@ -159,7 +179,7 @@ def test_a_killed_run_is_taken_up_again_and_its_processes_leave(
 
 def test_a_process_that_dies_costs_the_line_it_was_working_on(settings: Settings, database_url: str) -> None:
     mine = Settings(_env_file=None, crosscut_home=settings.crosscut_home, database_url=database_url)
-    lines = [Prepared(n, AnswerScript(answers={int(k): v for k, v in CLEAR.items()})) for n in range(3)]
+    lines = [_prepared(n) for n in range(3)]
     rows = hold_interviews(mine, lines, jobs=1, keep=False)
     assert "profile" in next(rows)
     (child,) = multiprocessing.active_children()
@@ -174,7 +194,7 @@ def test_a_database_that_fails_ends_the_run_and_marks_nothing_as_done(
     settings: Settings, database_url: str, database: Database
 ) -> None:
     mine = Settings(_env_file=None, crosscut_home=settings.crosscut_home, database_url=database_url)
-    lines = [Prepared(n, AnswerScript(answers={int(k): v for k, v in CLEAR.items()})) for n in range(3)]
+    lines = [_prepared(n) for n in range(3)]
     rows = hold_interviews(mine, lines, jobs=1, keep=False)
     assert "profile" in next(rows)
     database.run("ALTER TABLE turns RENAME TO turns_gone")
@@ -204,8 +224,8 @@ def test_a_torn_last_line_is_removed(tmp_path: Path, torn: bytes) -> None:
     file = tmp_path / "out.jsonl"
     file.write_bytes(b'{"id": 0, "error": "x"}\n' + torn)
     with open_results(file) as results:
-        assert Unusable(0, 1, "") in results
-        assert Unusable(1, 1, "") not in results
+        assert _prepared(0) in results
+        assert _prepared(1) not in results
         results.write({"id": 3, "error": "a lone \ud800 surrogate"})
     assert [row["id"] for row in _rows(file)] == [0, 3]
 
@@ -225,6 +245,26 @@ def test_a_line_without_an_id_is_known_by_its_place(tmp_path: Path) -> None:
     with open_results(file) as results:
         assert Unusable(None, 4, "not JSON") in results
         assert Unusable(None, 5, "not JSON") not in results
+
+
+def test_wherever_a_run_is_broken_off_the_next_one_writes_exactly_what_is_missing(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("\n".join(SHARED_IDS))
+    entries = read_prepared(source)
+
+    def write_what_is_left() -> None:
+        with open_results(out) as results:
+            for entry in [entry for entry in entries if entry not in results]:
+                results.write(entry.to_json_dict() if isinstance(entry, Unusable) else {"id": entry.id, "profile": {}})
+
+    write_what_is_left()
+    whole = out.read_bytes()
+    rows = sorted(map(json.dumps, _rows(out)))
+    assert len(set(rows)) == len(rows) == len(SHARED_IDS)
+    for cut in range(len(whole)):
+        out.write_bytes(whole[:cut])
+        write_what_is_left()
+        assert sorted(map(json.dumps, _rows(out))) == rows
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:

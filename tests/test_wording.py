@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -104,6 +104,57 @@ def test_every_reply_that_is_no_answer_has_its_way_of_asking_again() -> None:
     assert {kind for kind, _ in ways_to_ask_again()} == set(NO_ANSWER)
 
 
+def test_leads_can_be_told_apart_by_how_they_begin() -> None:
+    for way in wordings().again:
+        begins = [lead.partition("{")[0] for lead in way.leads]
+        assert len(set(begins)) == len(begins) >= 4
+        assert not [one for one in begins for other in begins if one != other and one in other]
+
+
+def _lead(text: str) -> str:
+    """Of a question that was put again: the sentence before it, whatever its number is."""
+    leads = [lead for way in wordings().again for lead in way.leads]
+    return next(lead for lead in leads if text.startswith(lead.partition("{")[0]))
+
+
+@settings(max_examples=50)
+@given(seeds, st.sets(st.sampled_from(ITEMS), min_size=2))
+def test_no_lead_comes_twice_in_a_row_whichever_items_are_asked_again(seed: int, items: set[int]) -> None:
+    for kind, topic in ways_to_ask_again():
+        said: list[str] = []
+        for item in sorted(items):
+            said.append(asked_again(QuestionBrief(item=item, seed=seed), Reply(kind, topic=topic), "How often?", said))
+            said.append("In the past two weeks, how often was the next thing so?")
+        assert all(before != after for before, after in pairwise(map(_lead, said[::2])))
+
+
+def test_all_leads_are_used() -> None:
+    for kind, topic in ways_to_ask_again():
+        briefs = [QuestionBrief(item=item, seed=3) for item in ITEMS]
+        used = {_lead(asked_again(brief, Reply(kind, topic=topic), "How often?")) for brief in briefs}
+        assert used == set(ways_to_ask_again()[kind, topic].leads)
+
+
+@given(seeds, st.sets(st.sampled_from(ITEMS), min_size=2), st.booleans())
+def test_no_lead_of_a_follow_up_comes_twice_in_a_row(seed: int, items: set[int], elsewhere: bool) -> None:
+    said: list[str] = []
+    for item in sorted(items):
+        said.append(follow_up_lead(QuestionBrief(item=item, seed=seed), elsewhere=elsewhere, said=said))
+    heard = [lead for lead in said if lead]
+    assert all(before != after for before, after in pairwise(heard))
+
+
+@given(seeds, st.lists(st.integers(1, 4), min_size=2, max_size=8))
+def test_no_pause_and_no_welcome_comes_twice_in_a_row(seed: int, steps: list[int]) -> None:
+    for again in (False, True):
+        pauses: list[str] = []
+        welcomes: list[str] = []
+        for turn in accumulate(steps):
+            pauses.append(pause_text(seed, turn, again=again, said=pauses))
+            welcomes.append(welcome_text(seed, turn, "How often?", welcomes))
+        assert all(before != after for said in (pauses, welcomes) for before, after in pairwise(said))
+
+
 @pytest.mark.parametrize("item", ITEMS)
 def test_what_is_asked_again_is_one_question_of_at_most_sixty_words(item: int) -> None:
     for kind, topic in ways_to_ask_again():
@@ -196,7 +247,7 @@ def test_a_concept_is_a_word_and_not_some_letters(item: int, text: str, reason: 
         (
             23,
             "On how many days of the past two weeks did you take medicine?",
-            "follow_up must keep the idea of: prescri",
+            "follow_up must keep the idea of: not prescri",
         ),
     ],
 )
@@ -212,6 +263,10 @@ SECOND_QUESTIONS = [
     "Have you felt low in the past two weeks, or has your sleep been bad?",
     "How has your mood been these two weeks: were there days when you felt low?",
     "How often did you feel low in the past two weeks and how bad was it?",
+    "How often have you felt down in the past two weeks, and why?",
+    "How often have you felt down in the past two weeks, and when?",
+    "How often have you felt down in the past two weeks, and what about?",
+    "Have you felt down in the past two weeks, and what brought it on?",
 ]
 
 
@@ -247,6 +302,11 @@ def test_our_own_questions_ask_one_thing() -> None:
         (19, "In the past two weeks, how often did you know who you are and what you want?"),
         (20, "How often in the past two weeks did you feel close to people?"),
         (23, "In the past two weeks, how often did you take medicine exactly as prescribed?"),
+        (23, "How often in the past two weeks did you take prescribed medicine?"),
+        (23, "How often in the past two weeks did you not take your prescribed medicine?"),
+        (23, "Did you take unprescribed drugs, or more medicine than prescribed, no more than twice in the two weeks?"),
+        (21, "In the past two weeks, have you had four soft drinks in one day?"),
+        (21, "On how many days of the past two weeks did you have four non-alcoholic drinks?"),
     ],
 )
 def test_a_question_must_not_turn_its_item_round(item: int, text: str) -> None:
@@ -254,6 +314,93 @@ def test_a_question_must_not_turn_its_item_round(item: int, text: str) -> None:
         RejectedOutput, match=r"turn the item round|keep the idea|not how often it was not|days without"
     ):
         check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "lost"),
+    [
+        (21, "In the past two weeks, have you had four drinks in one day?", "alcohol"),
+        (21, "On how many days of the past two weeks did you have four cups of coffee?", "alcohol"),
+        (21, "In the past fourteen days, have you had four alcoholic drinks?", "one day"),
+        (23, "In the past two weeks, have you taken medicine that was not prescribed to you?", "more ... than"),
+        (23, "In the past two weeks, have you taken more of a medicine than was prescribed?", "not prescri"),
+        (23, "In the past two weeks, have you taken no medicine without a prescription, or less?", "more ... than"),
+    ],
+)
+def test_an_item_keeps_all_of_its_concepts(item: int, text: str, lost: str) -> None:
+    with pytest.raises(RejectedOutput, match=f"keep the idea of: {lost}"):
+        check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (21, "How often in the past two weeks did you have four glasses of wine or beer, or more, in a single day?"),
+        (21, "Have there been any days in the past two weeks with four or more drinks of alcohol?"),
+        (23, "How often in the two weeks did you use drugs, medicine that wasn't prescribed, or more than prescribed?"),
+        (23, "In the past two weeks, did you use any drugs, or medicines in ways other than prescribed?"),
+        (2, "As for your mood, how often have you felt down in the past two weeks?"),
+        (2, "Next, I'd like to ask about your mood. In the past two weeks, how often did you feel low?"),
+        (2, "When you think back over the past two weeks, on how many days were you sad?"),
+        (8, "In the past two weeks, how often did you avoid something because you were anxious?"),
+    ],
+)
+def test_other_good_words_pass(item: int, text: str) -> None:
+    check_question(level1().item(item), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why have you felt down in the past two weeks?",
+        "What made you feel low in the past two weeks?",
+        "When were you low in the past two weeks?",
+        "What were you feeling low about in the past two weeks?",
+        "How did you cope with feeling low in the past two weeks?",
+        "How deeply did you feel low in the past two weeks?",
+    ],
+)
+def test_a_question_asks_how_often_or_whether_and_nothing_else(text: str) -> None:
+    with pytest.raises(RejectedOutput, match="how often it was so"):
+        check_question(level1().item(2), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You clearly are feeling down a lot, so how often was it in the past two weeks?",
+        "You are feeling down, and how often was it in the past two weeks?",
+        "Well, you've been low in the past two weeks?",
+        "Given how sad you are, how often were you low in the past two weeks?",
+        "How often were you low in the past two weeks, considering how sad you look?",
+        "Since you feel so sad, how often were you low in the past two weeks?",
+        "Now that you're on your own, how often were you low in the past two weeks?",
+        "Winter is a sad time, so how often were you low in the past two weeks?",
+        "In the past two weeks, how often did your sadness come, or how low you were?",
+    ],
+)
+def test_a_question_tells_patients_nothing_of_how_they_are(text: str) -> None:
+    with pytest.raises(RejectedOutput, match="must not lead towards an answer"):
+        check_question(level1().item(2), text)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Exercise lifts the mood.",
+        "Fresh air works wonders.",
+        "Low moods pass;",
+        "Nobody is sad for ever:",
+        "A walk in the morning is a fine thing –",
+        "You have had a bad time!",
+    ],
+)
+def test_before_a_question_nothing_but_an_introduction_is_said(before: str) -> None:
+    question = "How often were you low in the past two weeks?"
+    check_question(level1().item(2), question)
+    check_question(level1().item(2), f"The next one is about your mood. {question}")
+    with pytest.raises(RejectedOutput, match=r"must not tell anything|must not advise"):
+        check_question(level1().item(2), f"{before} {question}")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -70,6 +71,7 @@ class _Cues(BaseModel):
     off_topic: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     orders: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 class _Tables(BaseModel):
@@ -85,6 +87,7 @@ class _Tables(BaseModel):
     denying: tuple[str, ...]
     lasting: tuple[str, ...]
     unwilling: tuple[str, ...]
+    pointing: tuple[str, ...]
     openers: tuple[str, ...]
     statements: tuple[str, ...]
     rhetorical: tuple[str, ...]
@@ -110,7 +113,7 @@ def read_by_rules(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     if len(reading.split()) > longest_reply():
         wants_to_stop = "pause" in _Sentence(reading, parted[-1], context).kinds
         return Reply("pause" if wants_to_stop else "answer", answers=True)
-    sentences = [_Sentence(reading, parts, context) for parts in parted]
+    sentences = _read(reading, parted, context)
     reply = _decided(sentences)
     if reply.kind == "earlier":
         return went_back(meant, sentences, item)
@@ -139,26 +142,35 @@ def _decided(sentences: list[_Sentence]) -> Reply:
     return Reply("answer", answers=True)
 
 
+def topic_of(sentences: Sequence[_Sentence]) -> Topic:
+    """What a question is about that only the second reader has found."""
+    return next((s.topic for s in sentences if s.topic != TOPICS[0]), TOPICS[0])
+
+
 def sentences_of(meant: Reading, item: int) -> list[_Sentence]:
     parted = _sentences(meant.text)
-    return [_Sentence(meant.text, parts, _Context(item, paused=False, alone=len(parted) == 1)) for parts in parted]
+    return _read(meant.text, parted, _Context(item, paused=False, alone=len(parted) == 1))
 
 
 def went_back(meant: Reading, sentences: list[_Sentence], item: int) -> Reply:
     """A message about an earlier item: which one, and what else it says of the open one.
 
-    What comes after the turn back belongs to it ("Can I change my answer? It should be every night."), unless it names
-    the open item; what comes before it does not.
+    What comes after the turn back belongs to it ("Can I change my answer? It should be every night."), until something
+    names the open item or points at it ("this one: never"); what comes before it does not.
     """
     turn = next((s for s in sentences if s.turns_back(item)), None)
     if turn is None:
         return Reply("earlier", about=_named(meant.text, item))
-    after = sentences[sentences.index(turn) + 1 :]
-    own = [s.span for s in sentences[: sentences.index(turn)] if s.says]
-    own += [turn.said_first] if turn.said_first else []
-    later = [s for s in after if s.says and items_named(s.text, before=item)[:1] == [item]]
-    own += [s.span for s in later]
-    told = " ".join(s.text for s in [turn, *after] if s not in later)
+    at = sentences.index(turn)
+    own = [s.span for s in sentences[:at] if s.says]
+    own += [span for span in (turn.said_first, turn.said_last) if span]
+    told, of_open = turn.text, turn.said_last is not None
+    for sentence in sentences[at + 1 :]:
+        of_open = not sentence.turns_back(item) and (of_open or sentence.is_about_the_open(item))
+        if of_open and sentence.says:
+            own.append(sentence.span)
+        else:
+            told += f" {sentence.text}"
     part = " ".join(meant.original[slice(*meant.span(*span))].strip() for span in own)
     return Reply("earlier", answers=bool(part), about=_named(told, item), own=part)
 
@@ -198,16 +210,29 @@ def _sentences(reading: str) -> list[list[Clause]]:
     return [list(parts) for _, parts in groupby(clauses(reading), key=lambda clause: clause.sentence)]
 
 
+def _read(reading: str, parted: list[list[Clause]], context: _Context) -> list[_Sentence]:
+    """Read once more, where one sentence points at the open item: some cues count only beside that."""
+    sentences = [_Sentence(reading, parts, context) for parts in parted]
+    if context.points or not any(sentence.points for sentence in sentences):
+        return sentences
+    return _read(reading, parted, context._replace(points=True))
+
+
 class _Context(NamedTuple):
+    """`points`: somewhere the message says that it speaks of the open item."""
+
     item: int
     paused: bool
     alone: bool
+    points: bool = False
 
     def takes(self, label: str) -> bool:
         """Whether a cue counts here at all."""
         _, _, place = label.partition("/")
         if place == "off_topic":
             return self.item not in _tables().stopping_is_the_topic
+        if place == "beside":
+            return self.points
         return bool(place) and (self.alone or place != "alone")
 
 
@@ -221,6 +246,7 @@ class _Sentence:
         self._covered = [False] * len(self.text)
         self._label(_scanner().scan(Words(self.text)), context)
         self.said_first = self._before_turning_back(parts)
+        self.said_last = self._after_turning_back(parts)
 
     def _label(self, found: list[Found], context: _Context) -> None:
         for filler in (f for f in found if f.label == "filler"):
@@ -246,6 +272,8 @@ class _Sentence:
         self.kinds = frozenset(_ALIASES.get(kind, kind) for kind in kinds)
         self.distressed = "distress" in kinds
         self._turn = min((f.start for f in sure if f.label.startswith(("earlier/", "named/"))), default=None)
+        self._pointing = [f.start for f in found if f.label == "pointing" and f.start in begins]
+        self.points = bool(self._pointing)
         signs = [f for f in found if f.label == "answering" and self._is_free(f)]
         self._signs = [f.start for f in signs]
         self.says = frozenset(self.text[f.start : f.end] for f in signs)
@@ -267,6 +295,19 @@ class _Sentence:
         says = {word for start in first for word in _WORD.findall(self.text[start:])[:1]}
         return (parts[0].start, parts[at - 1].end) if says - _NO else None
 
+    def _after_turning_back(self, parts: list[Clause]) -> tuple[int, int] | None:
+        """The clauses that come to the open item, once something was said of the other."""
+        if self._turn is None:
+            return None
+        first = min((start for start in self._signs if start > self._turn), default=len(self.text))
+        at = next((start for start in self._pointing if start > first), None)
+        if at is None or not any(start > at for start in self._signs):
+            return None
+        return parts[self.text.count(BOUNDARY, 0, at)].start, parts[-1].end
+
+    def is_about_the_open(self, item: int) -> bool:
+        return self.points or items_named(self.text, before=item)[:1] == [item]
+
     def _names_the_open(self, cue: Found, item: int) -> bool:
         """ "About the mood one" goes back, unless mood is what was just asked about."""
         if not cue.label.startswith("named/"):
@@ -276,7 +317,7 @@ class _Sentence:
 
     def _counts(self, cue: Found, begins: set[int]) -> bool:
         place = cue.label.partition("/")[2]
-        if place in ("start", "off_topic"):
+        if place in ("start", "off_topic", "beside"):
             return cue.start in begins
         return place in ("anywhere", "orders") or (place == "asked" and self.asks)
 
@@ -351,6 +392,7 @@ def _scanner() -> Scanner:
         "denying": tables.denying,
         "lasting": tables.lasting,
         "unwilling": tables.unwilling,
+        "pointing": tables.pointing,
         "opener": tables.openers,
         "statement": tables.statements,
         "rhetorical": tables.rhetorical,

@@ -13,7 +13,17 @@ from agents.language import read
 from agents.language.frequency import Frequency, frequencies
 from agents.language.readable import everyday_words
 from agents.replies import reader
-from agents.replies.rules import Reply, ReplyKind, denies, lasts, longest_reply, read_by_rules, sentences_of, went_back
+from agents.replies.rules import (
+    Reply,
+    ReplyKind,
+    denies,
+    lasts,
+    longest_reply,
+    read_by_rules,
+    sentences_of,
+    topic_of,
+    went_back,
+)
 
 _YES = re.compile(r"(?:yes|yeah|yep|yup|aye|yea)\b")
 _WORD = re.compile(r"[\w']+")
@@ -38,9 +48,11 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     kind = max(likely, key=lambda name: likely[name])
     if kind == reply.kind or likely[kind] < _limits()[kind] or not _may_be(kind, plain, paused=paused):
         return reply
+    meant = read(text)
     if kind == "earlier":
-        meant = read(text)
         return went_back(meant, sentences_of(meant, item), item)
+    if kind == "question":
+        return Reply(kind, topic=topic_of(sentences_of(meant, item)))
     return Reply(kind, answers=kind == "answer")
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agents.interviewer import concepts_told
 from benchmark.personas import persona
 from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
@@ -95,4 +96,4 @@ def _call(request: Received, own: Sequence[str]) -> Call:
 def _item_words() -> Iterator[str]:
     for item in level1().items:
         yield item.text
-        yield "; ".join(" or ".join(group) for group in item.concepts)
+        yield concepts_told(item)
