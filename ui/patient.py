@@ -9,6 +9,7 @@ from time import sleep
 
 import streamlit as st
 
+from agents.escalation import Escalation
 from errors import NotFoundError, StaleTurn, StorageError, TurnInProgress, UnrecordedStop
 from graph.runtime import MAX_MESSAGE_CHARACTERS
 from graph.state import Line
@@ -27,7 +28,6 @@ _LOOK_EVERY_SECONDS, _TRY_EVERY_SECONDS = 5.0, 1.0
 _BETWEEN_WORDS_SECONDS = 0.03
 _NO_TURN = 0
 """For a message that answers no question of the conversation, and yet is read for danger."""
-_NOT_SAVED = "Your message could not be saved, so it was not taken. Please send it again in a moment."
 _NOT_TAKEN = "Your message was not taken."
 _OUT_OF_REACH = "This page cannot be shown right now. Everything that was saved before is safe."
 
@@ -172,8 +172,8 @@ class Asked:
     paused: bool
 
     @property
-    def help_line(self) -> str:
-        return workbench().runtime.words(self.session_id).help_line
+    def words(self) -> Escalation:
+        return workbench().runtime.words(self.session_id)
 
     def answer(self, text: str, message_id: str) -> View:
         return workbench().runtime.submit(
@@ -217,7 +217,7 @@ def _submit(token: str, asked: Asked, message_id: str) -> None:
         _keep(text, "That question was already answered, perhaps in another tab. Here is the newest.")
     except Exception as error:  # whatever failed, the patient must know that the message may not have been saved
         log_fault(error)
-        _keep(text, f"{_NOT_SAVED} {asked.help_line}")
+        _keep(text, asked.words.not_saved)
 
 
 def _leads_here(token: str) -> bool:
@@ -233,7 +233,7 @@ def _leads_here(token: str) -> bool:
 
 def _refuse(asked: Asked, text: str, message_id: str) -> None:
     """Of a message behind a link that leads nowhere any more, danger is acted upon all the same, and nothing else."""
-    _keep(text, f"{_NOT_TAKEN} {asked.help_line}")
+    _keep(text, f"{_NOT_TAKEN} {asked.words.help_line}")
     with suppress(StaleTurn, TurnInProgress, NotFoundError):
         view = replace(asked, turn=_NO_TURN).answer(text, message_id)
         if view.profile.session_status is SessionStatus.TERMINATED:
