@@ -71,13 +71,28 @@ def _judged(text: str, item: int) -> RiskVerdict:
         return with_second_opinion(verdict, message, item)
     if english:
         verdict = with_second_opinion(verdict, Message(read(english)), item)
-    return _with_unreadable(verdict)
+    return _with_wish(_with_unreadable(verdict), reading, list(named))
 
 
 def _with_unreadable(verdict: RiskVerdict) -> RiskVerdict:
     """What nobody can read is a flag at least, and takes nothing from what was read beside it."""
     marked = verdict.model_copy(update={"cues": (*verdict.cues, UNREADABLE)})
     return marked if verdict.level != "none" else marked.model_copy(update={"level": "flag", "rule": UNREADABLE})
+
+
+def _with_wish(verdict: RiskVerdict, reading: Reading, named: list[Language]) -> RiskVerdict:
+    """A wish to die in another language is named to the therapist, beside what else was found."""
+    wishes = [(language.name, language.wished(unaccented(reading.text))) for language in named]
+    spans = tuple(_foreign_span(reading, f"{name} wish", match) for name, match in wishes if match)
+    if not spans:
+        return verdict
+    return verdict.model_copy(
+        update={
+            "flags": verdict.flags | _flags_of("suicide", active=False),
+            "spans": shown((*verdict.spans, *spans)),
+            "cues": (*verdict.cues, *(span.cue for span in spans)),
+        }
+    )
 
 
 def _english(reading: Reading, named: list[tuple[int, int]]) -> str:
@@ -121,10 +136,14 @@ def _foreign(reading: Reading, named: list[Language]) -> RiskVerdict | None:
 
 
 def _foreign_stop(reading: Reading, name: str, concern: Concern, match: re.Match[str]) -> RiskVerdict:
-    start, end = reading.span(*match.span())
-    span = Span(start=start, end=end, cue=f"{name} {concern}")
+    span = _foreign_span(reading, f"{name} {concern}", match)
     flags = _flags_of(concern, active=True)
     return RiskVerdict(level="stop", flags=flags, rule=f"language:{name}", spans=(span,), cues=(span.cue,))
+
+
+def _foreign_span(reading: Reading, cue: str, match: re.Match[str]) -> Span:
+    start, end = reading.span(*match.span())
+    return Span(start=start, end=end, cue=cue)
 
 
 def _verdict(reading: Reading, hits: list[Hit]) -> RiskVerdict:
