@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from agents.language import Reading, is_readable, read, readable_part, tags
+from agents.language.reading import hidden, parted
 from agents.risk import reader
 from agents.risk.foreign import Language, languages, named_danger, unaccented
 from agents.risk.message import Hit, Message
@@ -23,6 +24,7 @@ from instruments.profile import RiskFlags
 FAULT = "engine-fault"
 UNREADABLE = "unreadable"
 _MAX_CUES = 16
+_ALL_QUOTED = re.compile(r'\s*(?:"[^"]*"[\s.!?,]*)+|\s*"[^"]*')
 _AROUND = 120  # characters on each side of a cue that are quoted with it at most
 _EDGES = " \t\n,;:-—"
 _SUMS = ("raised", "recent")
@@ -47,14 +49,15 @@ def check_risk(text: str, item: int = 0) -> RiskVerdict:
     A fault of the engine itself must not let a message pass: it is a flag, marked degraded.
     """
     try:
-        return _judged(text, item).model_copy(update={"tables": version()})
+        verdicts = [_judged(one, item) for one in dict.fromkeys((text, parted(text)))]
+        return max(verdicts, key=lambda verdict: RANK[verdict.level]).model_copy(update={"tables": version()})
     except Exception as error:
         log.critical("the risk rules failed on a message: %s", type(error).__name__)
         return RiskVerdict(level="flag", rule=FAULT, cues=(FAULT,), degraded=True)
 
 
 def _judged(text: str, item: int) -> RiskVerdict:
-    reading = read(text)
+    reading = _spoken(read(text))
     named = named_danger(unaccented(reading.text))
     foreign = _foreign(reading, list(named)) if named else None
     if foreign is not None:
@@ -72,6 +75,13 @@ def _judged(text: str, item: int) -> RiskVerdict:
     if english:
         verdict = with_second_opinion(verdict, Message(read(english)), item)
     return _with_wish(_with_unreadable(verdict), reading, list(named))
+
+
+def _spoken(reading: Reading) -> Reading:
+    """Without its quotation marks where all of it stands between them: then it is the patient who speaks."""
+    if not _ALL_QUOTED.fullmatch(reading.text):
+        return reading
+    return reading.replaced([(*mark.span(), " ") for mark in re.finditer('"', reading.text)])
 
 
 def _with_unreadable(verdict: RiskVerdict) -> RiskVerdict:
@@ -122,8 +132,9 @@ def _visible(text: str) -> Sequence[int]:
     places: Sequence[int] = range(len(text))
     if not text.isascii():
         places = [place for place in places if unicodedata.category(text[place]) != "Cf"]
-    hidden = {place for start, end, _ in tags(text) for place in range(start, end)}
-    return [place for place in places if place not in hidden] if hidden else places
+    unseen = [*((start, end) for start, end, _ in tags(text)), *hidden(text)]
+    left_out = {place for start, end in unseen for place in range(start, end)}
+    return [place for place in places if place not in left_out] if left_out else places
 
 
 def _foreign(reading: Reading, named: list[Language]) -> RiskVerdict | None:
