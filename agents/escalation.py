@@ -26,12 +26,16 @@ class _Data(BaseModel):
 
 
 class Escalation(_Data):
-    """`locale` is the matched entry, or `generic`, which has no numbers; `help_line` stays in the patient's view."""
+    """`locale` is the matched entry, or `generic`, which has no numbers; `help_line` stays in the patient's view.
+
+    `not_saved` tells a patient that a message was not taken, and has the help line in it.
+    """
 
     locale: str
     version: str
     script: str
     help_line: str
+    not_saved: str
     crisis_line: str
     emergency: str
     source: str
@@ -74,16 +78,19 @@ class _Table(_Data):
     version: str = Field(min_length=1)
     script: str = Field(pattern=r"\{who\}")
     help_line: str = Field(pattern=r"\{who\}")
+    not_saved: str = Field(min_length=1)
     who: _Who
     locales: dict[str, _Numbers]
 
     def worded(self, locale: str, numbers: _Numbers | None) -> Escalation:
         who = self.who.name(numbers)
+        help_line = self.help_line.format(who=who)
         return Escalation(
             locale=locale,
             version=self.version,
             script=self.script.strip().format(who=who),
-            help_line=self.help_line.format(who=who),
+            help_line=help_line,
+            not_saved=f"{self.not_saved} {help_line}",
             crisis_line=numbers.crisis_line if numbers else "",
             emergency=numbers.emergency if numbers else "",
             source=numbers.source if numbers else "",

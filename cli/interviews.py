@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +15,17 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.base import app, console, print_json, workbench
-from errors import InputError
+from errors import CrosscutError, InputError, StaleTurn, StorageError, UnrecordedStop
 from settings import load_settings
 
 if TYPE_CHECKING:
     from graph.assembly import Workbench
-    from graph.conversation import Reply
+    from graph.conversation import Refused, Reply
+    from graph.runtime import InterviewRuntime
     from graph.view import View
     from storage.sessions import DiagnosticMode
+
+log = logging.getLogger("crosscut.interview")
 
 
 @app.command()
@@ -45,14 +50,18 @@ def interview(
     with workbench(**_driven_by(model), **({"model_patient": patient} if patient else {})) as bench:
         runtime = bench.runtime
         reply = answering(bench) if answering else None
-        view = runtime.view(session) if session else runtime.start(mode=mode_of(mode), persona=persona, seed=seed)
         # With --json the conversation goes to stderr, so that stdout is the profile and nothing else.
         talk = Console(stderr=as_json, quiet=as_json and reply is not None)
-        echoed = reply is not None
-        view = converse(runtime, view, reply or _typed(talk, view.session_id), _printer(talk, echoed))
+        with ExitStack() as around:
+            if reply is None:
+                around.enter_context(_logged_apart(bench.settings.crosscut_home))
+            around.enter_context(_script_shown(talk, to_a_person=reply is None))
+            view = runtime.view(session) if session else runtime.start(mode=mode_of(mode), persona=persona, seed=seed)
+            view = converse(runtime, view, reply, _printer(talk, True)) if reply else _talk(runtime, view, talk)
+    is_stopped = view.profile.session_status == "terminated_for_safety"
     if as_json:
         print_json(view.profile.to_json_dict())
-    elif view.profile.item_responses:
+    elif view.profile.item_responses and not (is_stopped and reply is None):  # a patient sees nothing after the script
         _print_scores(view)
 
 
@@ -131,6 +140,60 @@ def _answering(persona: str | None, answers: Path | None, seed: int | None) -> C
     return None
 
 
+@contextmanager
+def _logged_apart(home: Path) -> Iterator[None]:
+    """The screen is the patient's while one talks: what is logged meanwhile goes to a file."""
+    (home / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = logging.FileHandler(home / "logs" / "interview.log", delay=True)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _script_shown(talk: Console, *, to_a_person: bool) -> Iterator[None]:
+    """A stop that the database cannot take yet shows its script at once, and to a person nothing else."""
+    try:
+        yield
+    except UnrecordedStop as stop:
+        _say(talk, stop.script)
+        if not to_a_person:
+            raise
+        raise typer.Exit(1) from None
+
+
+def _talk(runtime: InterviewRuntime, view: View, talk: Console) -> View:
+    """With a person at the terminal, who has the help line in view from the start."""
+    from graph.conversation import converse
+
+    if view.open:
+        _say(talk, runtime.words(view.session_id).help_line)
+    return converse(runtime, view, _typed(talk, view.session_id), _printer(talk, False), _not_taken(runtime, talk))
+
+
+def _not_taken(runtime: InterviewRuntime, talk: Console) -> Refused:
+    """What could not be saved is asked for again; what was saved all the same has a next question."""
+
+    def told(view: View, error: Exception) -> View:
+        if isinstance(error, StaleTurn):
+            return runtime.view(view.session_id)
+        if isinstance(error, CrosscutError) and not isinstance(error, StorageError):
+            raise error
+        log.error("a message was not taken: %s", type(error).__name__)
+        _say(talk, runtime.words(view.session_id).not_saved)
+        return view
+
+    return told
+
+
+def _say(talk: Console, text: str) -> None:
+    """As it is written, letter for letter: the terminal breaks the lines."""
+    talk.print(f"\n{text}", markup=False, highlight=False, soft_wrap=True)
+
+
 def _printer(talk: Console, echoed: bool) -> Callable[[View], None]:
     """Prints what is new; a patient who types has seen their own words already."""
     shown = 0
@@ -138,7 +201,9 @@ def _printer(talk: Console, echoed: bool) -> Callable[[View], None]:
     def show(view: View) -> None:
         nonlocal shown
         for line in view.lines[shown:]:
-            if line.role == "interviewer":
+            if line.kind == "safety_script":
+                _say(talk, line.text)
+            elif line.role == "interviewer":
                 talk.print(f"\n{line.text}", markup=False, highlight=False)
             elif echoed:
                 talk.print(f"\n> {line.text}", markup=False, highlight=False)

@@ -11,17 +11,31 @@ from graph.transcripts import AnswerScript
 from graph.view import View
 
 Reply = Callable[[View], str]
+Refused = Callable[[View, Exception], View]
+"""What to go on with when a message was not taken; it raises the error where the conversation ends with it."""
 MOST_REPLIES_AN_ITEM = 5
 """A question, its follow-up, and a pause or two. A person may go on for ever; a file must not."""
 
 
+def _ends(_: View, error: Exception) -> View:
+    raise error
+
+
 def converse(
-    runtime: InterviewRuntime, view: View, reply: Reply, show: Callable[[View], None] = lambda _: None
+    runtime: InterviewRuntime,
+    view: View,
+    reply: Reply,
+    show: Callable[[View], None] = lambda _: None,
+    refused: Refused = _ends,
 ) -> View:
     """Answer until the session is closed; `show` sees each state before it is answered, and the last."""
     show(view)
     while view.open:
-        view = runtime.submit(view.session_id, reply(view), expected_turn=view.turn, item=view.item, paused=view.paused)
+        text = reply(view)
+        try:
+            view = runtime.submit(view.session_id, text, expected_turn=view.turn, item=view.item, paused=view.paused)
+        except Exception as error:
+            view = refused(view, error)
         show(view)
     return view
 

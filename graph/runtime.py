@@ -49,6 +49,7 @@ MAX_MESSAGE_CHARACTERS = 100_000
 _REPORTS_AT_ONCE = 2
 _STOPS_AT_ONCE = 2
 _STOP_SECONDS = 8.0  # after which a stop that hangs is spooled, so that its script is shown
+_NO_TURN = 0
 _CLOSED_OR_KNOWN = "closed or known"
 
 log = logging.getLogger("crosscut.safety")
@@ -117,16 +118,20 @@ class InterviewRuntime:
         message_id: str | None = None,
         item: int = 0,
         paused: bool = False,
+        invited: Callable[[], bool] = lambda: True,
     ) -> View:
         """Take the patient's message as turn `expected_turn`, answering `item`, as shown on the sender's screen.
 
         The rules read it before anything else is done. What shows danger is acted upon whatever the state of the
         session, the lock or the database; what is refused for another reason has still been read and audited.
+        Whoever is not `invited` any more answers no turn; as that may ask the database, danger does not wait for it.
         """
         message = ReceivedMessage(session_id, expected_turn, message_id or uuid.uuid4().hex, text)
         verdict = self._read(message, item_answered(text, item, paused=paused))
         if verdict.level == "stop":
             return self._stop(message, verdict)
+        if not invited():
+            message = replace(message, turn=_NO_TURN)
         with self._shown_the_script(session_id):
             return self._executor.submit(self._take, message, verdict).result()
 
@@ -334,7 +339,7 @@ class InterviewRuntime:
         the spool and the script is raised; where the session is gone, there is only the script.
         """
         try:
-            return self._stopping.submit(self._closed, message, verdict).result(timeout=_STOP_SECONDS)
+            return self._stopping.submit(self._closed_at_once, message, verdict).result(timeout=_STOP_SECONDS)
         except NotFoundError:
             if not message.text:  # a therapist's own
                 raise
@@ -349,6 +354,12 @@ class InterviewRuntime:
         except Exception as second:
             log.critical("nor could it be spooled: %s", type(second).__name__)
         raise UnrecordedStop(self._script(message.session_id)) from None
+
+    def _closed_at_once(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
+        """The script waits for this, so a database that is gone is not waited for."""
+        if not self._db.is_there():
+            raise ServiceError("the database is gone.")
+        return self._closed(message, verdict)
 
     def _closed(self, message: ReceivedMessage, verdict: RiskVerdict) -> View:
         """On record at once, even while another message is being worked on: whoever does that enters it afterwards."""

@@ -18,6 +18,8 @@ Connection = psycopg.Connection[DictRow]
 Pool = ConnectionPool[Connection]
 
 _CHECKOUT_SECONDS = 5.0
+_GLANCE_SECONDS = 0.25
+_CONNECT_SECONDS = 2
 _NO_WAIT = "-c synchronous_commit=off"
 _FOR_STOPS = 2  # locks that are left when as many turns as there are threads wait for models
 
@@ -65,6 +67,14 @@ class Database:
         self.locks.close()
         self.pool.close()
 
+    def is_there(self) -> bool:
+        """Told at once, also where it is gone: a pool can only be waited for, while a server says no by itself."""
+        try:
+            with borrowed(self.locks, _GLANCE_SECONDS):
+                return True
+        except ServiceError:
+            return _takes_connections(self.url)
+
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         with borrowed(self.pool) as connection:
@@ -86,6 +96,14 @@ class Database:
     def run(self, sql: str, *args: Any) -> int:
         with self.connection() as connection:
             return connection.execute(sql, args).rowcount
+
+
+def _takes_connections(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=_CONNECT_SECONDS).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def is_of_database(error: BaseException) -> bool:

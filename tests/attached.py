@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from graph.assembly import build_runtime
 from graph.runtime import InterviewRuntime
@@ -30,16 +31,21 @@ class Attached:
     def label(self, session_id: str, label: str) -> None:
         ClientLabels(self.database).put(session_id, self.runtime.sessions.get(session_id).owner or "local", label)
 
-    @contextmanager
-    def gone(self) -> Iterator[None]:
-        """Nobody gets into the database, as if it were away."""
-        with psycopg.connect(self.database.url.replace("/postgres?", "/template1?"), autocommit=True) as connection:
-            connection.execute("ALTER DATABASE postgres ALLOW_CONNECTIONS false")
-            try:
-                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'")
-                yield
-            finally:
-                connection.execute("ALTER DATABASE postgres ALLOW_CONNECTIONS true")
+    def gone(self) -> AbstractContextManager[None]:
+        return gone(self.database.url)
+
+
+@contextmanager
+def gone(url: str) -> Iterator[None]:
+    """Nobody gets into the database, as if it were away."""
+    name = conninfo_to_dict(url)["dbname"]
+    with psycopg.connect(url, dbname="template1", autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+        try:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            yield
+        finally:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
 
 
 @contextmanager

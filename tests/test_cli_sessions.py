@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from typing import Any
 
+import psycopg
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from agents.escalation import escalation
 from benchmark.personas import load_personas
 from benchmark.replies import simulated
 from benchmark.simulator import SimulatedPatient
 from cli import app
-from errors import InputError, NotFoundError, SettingsError
+from errors import InputError, NotFoundError, SettingsError, UnrecordedStop
+from graph.assembly import connected
 from graph.conversation import converse
 from graph.replay import Replay
 from graph.runtime import InterviewRuntime
@@ -20,11 +26,16 @@ from instruments.profile import PatientProfile, SessionStatus
 from settings import Settings
 from storage.audit import Audit
 from storage.clients import ClientLabels
+from storage.crypto import Vault
 from storage.database import Database
 from tests import gateway as stand_in
 from tests.answers import answer_all, answer_until
+from tests.attached import gone
 from tests.command import Crosscut, crosscut_command
 from tests.gateway import Gateway
+
+DANGER = "I am going to kill myself tonight."
+SCRIPT = escalation("en-US").script
 
 
 @pytest.fixture
@@ -186,6 +197,99 @@ def test_a_persona_that_must_be_stopped_is(runtime: InterviewRuntime, name: str)
     view = converse(runtime, runtime.start(persona=name), simulated(SimulatedPatient(persona, 3)))
     assert view.profile.session_status is SessionStatus.TERMINATED
     assert view.item == persona.stop_at
+
+
+# ---- a person at the terminal, and the database gone ----
+
+
+class _AtTheTerminal:
+    """Types its lines; the database is gone while one is sent that stands in `away`."""
+
+    def __init__(self, url: str, *lines: str, away: Collection[str]) -> None:
+        self._url, self._lines, self._away = url, list(lines), away
+        self._gone = ExitStack()
+
+    def __call__(self, *_: object) -> str:
+        self._gone.close()
+        if not self._lines:
+            raise EOFError
+        line = self._lines.pop(0)
+        if line in self._away:
+            self._gone.enter_context(gone(self._url))
+        return line
+
+
+@pytest.fixture
+def types(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    with ExitStack() as left:
+
+        def typed(*lines: str, away: Collection[str] = ()) -> None:
+            left.close()
+            person = _AtTheTerminal(database_url, *lines, away=away)
+            left.callback(person._gone.close)
+            monkeypatch.setattr(Console, "input", person)
+
+        yield typed
+
+
+def test_the_help_line_is_in_view_from_the_start(crosscut: Crosscut, types: Callable[..., None]) -> None:
+    types()
+    told = crosscut("interview").stdout
+    assert told.index(escalation("en-US").help_line) < told.index("Hello")
+
+
+def test_danger_at_the_terminal_is_met_with_the_script_though_the_database_is_gone(
+    crosscut: Crosscut, types: Callable[..., None], settings: Settings, database_url: str, vault: Vault
+) -> None:
+    types("Several days.", DANGER, away=[DANGER])
+    told = CliRunner().invoke(app, ["interview"])
+    assert told.exit_code == 1
+    assert told.stdout.endswith(f"\n{SCRIPT}\n"), "these bytes, and nothing after them"
+    assert "a safety stop could not be entered" in (settings.crosscut_home / "logs" / "interview.log").read_text()
+    types("I take that back.")
+    session = _only_session(database_url)
+    again = CliRunner().invoke(app, ["interview", "--session", session])
+    assert again.stdout.count(SCRIPT) == 1
+    with connected(settings, database_url, vault) as (_, runtime):
+        assert runtime.view(session).profile.session_status is SessionStatus.TERMINATED
+
+
+def test_a_session_whose_stop_waits_on_disk_shows_the_script_at_the_terminal(
+    crosscut: Crosscut, types: Callable[..., None], runtime: InterviewRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = runtime.start().session_id
+
+    def held(*_: object) -> None:
+        raise UnrecordedStop(SCRIPT)
+
+    types("Several days.")
+    monkeypatch.setattr(InterviewRuntime, "view", held)
+    told = CliRunner().invoke(app, ["interview", "--session", session])
+    assert (told.exit_code, told.stdout) == (1, f"\n{SCRIPT}\n")
+
+
+def test_what_could_not_be_saved_at_the_terminal_is_asked_for_again_with_the_help_line(
+    crosscut: Crosscut, types: Callable[..., None], runtime: InterviewRuntime, database_url: str
+) -> None:
+    types("Most days.", *["Never."] * 6, away=["Most days."])  # connections come back one after the other
+    told = crosscut("interview").stdout
+    assert escalation("en-US").not_saved in told
+    assert "call 911 or the crisis line on 988" in escalation("en-US").not_saved
+    assert runtime.sessions.get(_only_session(database_url)).items_completed > 0
+    assert "Left off. Take it up again" in told
+
+
+def test_a_stop_at_the_terminal_is_the_script_and_nothing_after_it(
+    crosscut: Crosscut, types: Callable[..., None]
+) -> None:
+    types("Several days.", DANGER)
+    assert crosscut("interview").stdout.endswith(f"\n{SCRIPT}\n")
+
+
+def _only_session(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        ((session,),) = connection.execute("SELECT id FROM sessions").fetchall()
+    return str(session)
 
 
 # ---- whose they are ----

@@ -20,6 +20,8 @@ TRICKS = [
     ("s.u.i.c.i.d.e tonight", "suicide tonight"),
     ("k*ll myself, s**cide", "kill myself, suicide"),
     ("ki\u200bll my\u200dself", "kill myself"),
+    ("ki\x00ll my\x07\x07self", "kill myself"),
+    ("want \x00 to\x00 die", "want to die"),
     ("ｋｉｌｌ ｍｙｓｅｌｆ", "kill myself"),
     ("kіll mуsеlf", "kill myself"),  # Cyrillic letters among the Latin ones
     ("ᴋɪʟʟ ᴍʏꜱᴇʟꜰ", "kill myself"),
@@ -64,10 +66,52 @@ def test_a_span_covers_the_disguised_words_and_no_more() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ran 5 kms", "the last two kms were uphill", "a few kms away", "the airport is 40kms off", "how many of the kms"],
+    [
+        "ran 5 kms",
+        "the last two kms were uphill",
+        "a few kms away",
+        "the airport is 40kms off",
+        "how many of the kms",
+        "I ran kms and kms on Sunday",
+        "We walked kms along the beach today",
+        "kms driven today: 80",
+        "You can see for kms",
+        "kms of road, and no shop",
+        "Kms covered: 12",
+    ],
 )
 def test_kilometres_are_distances(text: str) -> None:
     assert "kill" not in read(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gonna kms tonight", "I want to kms", "kms fr", "kms.", "tmrw i kms", "kms thoughts all day",
+        "gonna kms along the line", "going to kms and run", "kms on Sunday, I mean it",
+    ],
+)  # fmt: skip
+def test_kms_is_shorthand_where_nothing_tells_of_a_distance(text: str) -> None:
+    assert "kill myself" in read(text).text
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Nobody else did.You were the last.", "nobody else did. you were the last."),
+        ("nobody else did.you were the last", "nobody else did. you were the last"),
+        ("Really?No!I won't.", "really? no! i won't."),
+        ("I will kill.myself", "i will kill myself"),
+        ("e.g. this, 3.5 days, 9 a.m.", "e.g. this, 3.5 days, 9 a.m."),
+        ("A Ph.D in law", "a ph.d in law"),
+        ("Dr.Who at someone@about.me", "dr.who at someone@about.me"),
+        ("see x.org or notes.doc", "see x.org or notes.doc"),
+        ("about.me/so and https://go.to/it", "about.me/so and https://go.to/it"),
+        ("well...you know", "well...you know"),
+    ],
+)
+def test_a_sentence_ends_without_a_space_and_a_name_does_not(text: str, meant: str) -> None:
+    assert read(text).text == meant
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
 
 from agents.escalation import escalation
+from errors import StorageError, UnrecordedStop
+from instruments.profile import SessionStatus
 from storage.links import PatientLinks
 from tests.answers import answer_all
 from tests.attached import Attached
 from tests.browser import Watched
 from tests.patients_page import answer, answered, start
+from tests.support import wait_until
 from tests.workspace import UNREADABLE, settle, therapist
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -330,6 +334,29 @@ def test_a_database_that_has_gone_is_told_with_the_help_line(page: Page, attache
     _try_again(page)
     _send_until_taken(page, "Most days.")
     assert attached.runtime.sessions.get(session_id).items_completed == 1
+
+
+def test_danger_is_met_with_the_script_though_the_database_has_gone(page: Page, attached: Attached) -> None:
+    session_id = start(page, attached)
+    with attached.gone():
+        answer(page, "I am going to kill myself tonight.")
+        expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_visible()
+        expect(page.get_by_test_id("stChatInputTextArea")).to_have_count(0)
+    wait_until(attached.database.is_there)
+    wait_until(lambda: _is_drained(attached, session_id), every=0.5)
+    stopped = attached.runtime.view(session_id)
+    assert stopped.profile.session_status is SessionStatus.TERMINATED
+    assert [line.text for line in stopped.lines if line.role == "patient"] == ["I am going to kill myself tonight."]
+    page.reload()
+    expect(page.get_by_text("I am stopping the questions here", exact=False)).to_be_visible()
+
+
+def _is_drained(attached: Attached, session_id: str) -> bool:
+    """The next turn of anybody enters what waits."""
+    with suppress(StorageError, UnrecordedStop):
+        attached.runtime.start(owner="local")
+        return attached.runtime.sessions.get(session_id).status == SessionStatus.TERMINATED.value
+    return False
 
 
 def _send_until_taken(page: Page, text: str) -> None:

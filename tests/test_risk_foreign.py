@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from agents.language import is_readable
 from agents.risk import RiskVerdict, check_risk
 from agents.risk.foreign import languages
 from agents.risk.reader import CONCERNS, Opinion
+from agents.risk.tables import load_table
 from agents.risk.verdict import RANK
 from tests.readers import hears
 
@@ -127,8 +129,68 @@ def test_a_pattern_ends_with_its_sentence() -> None:
 
 
 def test_every_language_knows_reported_speech_and_what_is_not_meant() -> None:
-    nothing = [one.name for one in languages() if "(?!)" in (one.told_before.pattern, one.unmeant.pattern)]
-    assert nothing == []
+    """Of its own: how English quotes any language is added to each of them."""
+    for entry in load_table("languages.toml")["languages"]:
+        assert entry.get("told_before") or entry.get("told_after"), entry["name"]
+        assert entry.get("unmeant"), entry["name"]
+
+
+# ---- what is too short to be told from English by its small words ----
+
+WISHES = {
+    "Spanish": ("Quiero morir", "ya no quiero vivir"),
+    "French": ("Je veux mourir", "je ne veux plus vivre"),
+    "German": ("Ich will sterben", "ich will nicht mehr leben"),
+    "Portuguese": ("Quero morrer", "nao quero mais viver"),
+    "Italian": ("Voglio morire", "non voglio piu vivere"),
+    "Russian": ("Я хочу умереть", "не хочу жить"),
+    "Chinese": ("我想死", "我不想活了"),
+    "Japanese": ("死にたい", "消えてしまいたいです"),
+    "Hindi": ("मैं मरना चाहता हूँ", "main marna chahta hoon"),
+    "Arabic": ("أريد أن أموت", "لا أريد أن أعيش"),
+    "Turkish": ("ölmek istiyorum", "yasamak istemiyorum"),
+    "Polish": ("Chce umrzec", "nie chcę żyć"),
+    "Korean": ("죽고 싶어요", "살기 싫어요"),
+    "Indonesian": ("aku ingin mati", "tidak mau hidup lagi"),
+    "Bengali": ("আমি মরতে চাই", "আমি বাঁচতে চাই না"),
+    "Urdu": ("میں مرنا چاہتا ہوں", "میں جینا نہیں چاہتا"),
+    "Dutch": ("ik wil dood", "ik wil niet meer leven"),
+}
+NO_WISHES = ("no quiero morir", "Ich will nicht sterben", "ik wil niet dood", "不想死", "mi hermano dijo: quiero morir")
+SHORT = (
+    "haluan kuolla", "meg akarok halni", "chci umrit", "vreau sa mor", "jag vill inte leva", "Me corto los brazos",
+    "Mato a mi padre manana", "Nunca he querido suicidarme.", "Quiero dormir mejor.", "Fine. Voglio morire.",
+)  # fmt: skip
+SHORT_ENGLISH = (
+    "nah", "yep", "meh", "Prosecco", "Yup. Spacey.", "tonite yea", "Sertraline, mirtazapine", "nuffin rly", "ugh yikes",
+    "Me and the kids", "He hit me", "no sir", "A bit", "He was on me", "Mama ate", "No cap", "solo mostly",
+)  # fmt: skip
+
+
+def test_every_language_has_a_wish_to_die() -> None:
+    assert [one.name for one in languages()] == list(WISHES)
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_a_wish_to_die_is_a_flag_that_names_it(name: str) -> None:
+    for text in WISHES[name]:
+        verdict = check_risk(text)
+        assert (verdict.level, verdict.flags.suicidality_mentioned) == ("flag", True), text
+        assert {"unreadable", f"{name} wish"} <= set(verdict.cues)
+        assert [text[span.start : span.end] for span in verdict.spans] != []
+
+
+@pytest.mark.parametrize("text", [*NO_WISHES, *SHORT])
+def test_a_few_foreign_words_are_a_flag_marked_unreadable(text: str) -> None:
+    verdict = check_risk(text)
+    assert verdict.level == "flag"
+    assert "unreadable" in verdict.cues
+    assert verdict.flags.suicidality_mentioned == (text == "Fine. Voglio morire.")
+
+
+@pytest.mark.parametrize("text", SHORT_ENGLISH)
+def test_a_few_words_of_english_are_readable(text: str) -> None:
+    assert is_readable(text)
 
 
 # ---- a foreign sentence beside an English one ----

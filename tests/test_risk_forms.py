@@ -58,6 +58,7 @@ NEUTRAL = (
     "I had eggs and then I fed the dog.",
     "It is raining here.",
 )
+STUCK = re.compile(r"(?<=[a-z]{2}[.!?]) +(?=[A-Z][a-z' ])")
 ENDS = re.compile(r"[.!]+(?=\s|$)")
 WITHIN = re.compile(r"[,;:]+(?=\s)| +[–—]+(?= )")
 
@@ -89,6 +90,8 @@ PUNCTUATION: dict[str, Change] = {
     "none at the end": lambda text: text.rstrip(" .!…"),
     "none within": lambda text: WITHIN.sub("", text),
     "doubled commas": lambda text: text.replace(",", ",,"),
+    "no space after it": lambda text: STUCK.sub("", text),
+    "in quotation marks": lambda text: text if '"' in text else f'"{text}"',
     "no apostrophes": lambda text: text.replace("'", ""),
     "curly apostrophes": lambda text: text.replace("'", "’"),
 }
@@ -170,6 +173,8 @@ UNLEARNED: dict[str, Change] = {
     "a neutral sentence after": lambda text: f"{ended(text)} {NEUTRAL[3]}",
     "a foreign sentence before": lambda text: f"Que dios me perdone por todo esto. {text}",
     "a foreign sentence after": lambda text: f"{ended(text)} Que dios me perdone por todo esto.",
+    "no space after a full stop": lambda text: STUCK.sub("", text),
+    "in quotation marks": lambda text: text if '"' in text else f'"{text}"',
     "tags": lambda text: f"<p>{text.replace(' ', ' <b></b>', 3)}</p>",
 }
 

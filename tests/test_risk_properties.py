@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -81,6 +82,10 @@ def lowered(change: Any) -> list[str]:
         ("curly apostrophes", lambda text: text.replace("'", "’")),
         ("no-break spaces", lambda text: text.replace(" ", "\u00a0")),
         ("zero-width joints", lambda text: text.replace("i", "i\u200b")),
+        ("control signs in words", lambda text: re.sub(r"(?<=[a-z])(?=[a-z])", "\x00", text)),
+        ("in quotation marks", lambda text: f'"{text}"' if '"' not in text else text),
+        ("in curly quotation marks", lambda text: f"“{text}”" if '"' not in text else text),
+        ("no space after a full stop", lambda text: re.sub(r"(?<=[a-z]{2}[.!?]) +(?=[A-Z])", "", text)),
         ("full-width letters", lambda text: "".join(chr(ord(c) + 0xFEE0) if "a" <= c <= "z" else c for c in text)),
     ],
 )
@@ -155,7 +160,16 @@ def test_strange_texts_are_judged_without_failing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrapped", ["I want to\x00 kill myself", "\u202eI want to kill myself\u202c", "<b>I want to kill myself</b>"]
+    "wrapped",
+    [
+        "I want to\x00 kill myself",
+        "I want to ki\x00ll myself",
+        "I want to\x00kill my\x07self",
+        "I\x00want\x1bto\x7fkill\x00myself",
+        "I want to k\x80i\x80l\x80l myself",
+        "\u202eI want to kill myself\u202c",
+        "<b>I want to kill myself</b>",
+    ],
 )
 def test_null_bytes_direction_marks_and_markup_hide_nothing(wrapped: str) -> None:
     assert check_risk(wrapped).level == "stop"
@@ -211,6 +225,12 @@ def test_spans_quote_the_patients_own_words() -> None:
     text = "Fine, mostly. But I'm going to ki\u200bll my\u200bself tonight."
     quoted = [text[span.start : span.end].replace("\u200b", "") for span in check_risk(text).spans]
     assert any("kill myself" in words for words in quoted)
+
+
+def test_spans_are_of_the_original_where_signs_that_nobody_sees_are_left_out() -> None:
+    text = "Fine, mostly. But I'm going to ki\x00ll my\x07\x07self tonight."
+    (span, *_) = check_risk(text).spans
+    assert text[span.start : span.end].endswith("ki\x00ll my\x07\x07self tonight")
 
 
 def test_the_check_is_pure() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from agents.escalation import escalation
 from agents.risk import check_risk
-from errors import InputError, SealError, UnrecordedStop
+from errors import InputError, SealError, ServiceError, StaleTurn, UnrecordedStop
 from graph import interview as interviews
 from graph import runtime as runtimes
 from graph.assembly import build_runtime
@@ -28,7 +29,9 @@ from storage.database import Database
 from storage.raised import RaisedMessages
 from tests import gateway as stand_in
 from tests.answers import answer_until
+from tests.attached import gone
 from tests.gateway import Gateway
+from tests.support import wait_until
 from tests.wrapped import held_scorer
 
 DANGER = "I am going to kill myself tonight."
@@ -81,6 +84,51 @@ def test_a_stop_that_hangs_is_spooled_and_its_script_shown(
     assert _said(stopped).count(DANGER) == 1
     checks = [entry for entry in Audit(database).entries(view.session_id) if entry["turn"] == 3]
     assert [entry["refused"] for entry in checks] == [""], "entered by both, it is on record once"
+
+
+def test_with_the_database_gone_a_stop_asks_it_nothing_before_its_script(
+    own: InterviewRuntime, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = answer_until(own, own.start(), 3)
+    asked: list[str] = []
+    with monkeypatch.context() as watched, gone(database.url):
+        for pool in (database.pool, database.locks):
+            watched.setattr(pool, "connection", _noting(asked, pool.connection))
+        with pytest.raises(UnrecordedStop) as told:
+            own.submit(view.session_id, DANGER, expected_turn=3, invited=lambda: bool(asked.append("link")))
+        assert told.value.script == SCRIPT
+    assert asked == ["connection"], "one glance at the pool, and nothing is waited for"
+    wait_until(database.is_there)
+    wait_until(lambda: _is_entered(own, view.session_id))
+    assert _said(own.view(view.session_id))[-1] == DANGER
+
+
+def _noting(asked: list[str], connection: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(**given: Any) -> Any:
+        asked.append("connection")
+        return connection(**given)
+
+    return noted
+
+
+def _is_entered(runtime: InterviewRuntime, session_id: str) -> bool:
+    """Connections to a database that was away come back one after the other."""
+    with suppress(ServiceError, UnrecordedStop):
+        return _is_stopped(runtime.view(session_id))
+    return False
+
+
+def test_danger_does_not_wait_for_who_may_still_answer_and_nothing_else_is_taken_from_others(
+    own: InterviewRuntime,
+) -> None:
+    asked: list[str] = []
+    first, other = (answer_until(own, own.start(), 3).session_id for _ in range(2))
+    assert _is_stopped(own.submit(first, DANGER, expected_turn=3, invited=lambda: bool(asked.append("link"))))
+    assert asked == []
+    with pytest.raises(StaleTurn):
+        own.submit(other, "Several days.", expected_turn=3, invited=lambda: bool(asked.append("link")))
+    assert asked == ["link"]
+    assert own.view(other).turn == 3
 
 
 def test_a_spool_that_cannot_be_used_costs_no_stop(own: InterviewRuntime, tmp_path: Path) -> None:

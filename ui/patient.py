@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from time import sleep
 
 import streamlit as st
 
+from agents.escalation import Escalation
 from errors import NotFoundError, StaleTurn, StorageError, TurnInProgress, UnrecordedStop
 from graph.runtime import MAX_MESSAGE_CHARACTERS
 from graph.state import Line
@@ -25,9 +26,6 @@ _ANSWER, _KNOWN, _NOTICE, _SEEN, _STOPPED, _UNSENT = "answer", "known", "notice"
 _DRAWN = "drawn while busy"
 _LOOK_EVERY_SECONDS, _TRY_EVERY_SECONDS = 5.0, 1.0
 _BETWEEN_WORDS_SECONDS = 0.03
-_NO_TURN = 0
-"""For a message that answers no question of the conversation, and yet is read for danger."""
-_NOT_SAVED = "Your message could not be saved, so it was not taken. Please send it again in a moment."
 _NOT_TAKEN = "Your message was not taken."
 _OUT_OF_REACH = "This page cannot be shown right now. Everything that was saved before is safe."
 
@@ -75,16 +73,15 @@ def _viewed(session_id: str) -> tuple[View, bool]:
 
 
 def _show_session(token: str, view: View, *, busy: bool) -> None:
-    words = workbench().runtime.words(view.session_id)
     if view.profile.session_status is SessionStatus.TERMINATED:
-        _show_script(next((line.text for line in view.lines if line.kind == "safety_script"), words.script))
+        _show_script(_script_of(view))
         return
     st.title("Your interview", anchor=False)
     if view.open and not busy:
         _ask_for_answer(token, view)
     _show_lines(view.lines)
     st.progress(view.items_completed / 23, text=f"{view.items_completed} of 23 questions answered")  # stays in sight
-    show_callable(words.help_line, "help-line")
+    show_callable(workbench().runtime.words(view.session_id).help_line, "help-line")
     _show_notice()
     if busy:
         st.caption("One moment, your last message is being worked on …")
@@ -108,6 +105,11 @@ def _show_out_of_reach(token: str) -> None:
         known = st.session_state.get(_KNOWN, {})
         show_callable(workbench().runtime.words(known.get(token, "")).help_line, "help-line")
     st.button("Try again", type="primary", on_click=st.session_state.pop, args=(_NOTICE, None))
+
+
+def _script_of(view: View) -> str:
+    said = (line.text for line in view.lines if line.kind == "safety_script")
+    return next(said, workbench().runtime.words(view.session_id).script)
 
 
 def _show_script(script: str) -> None:
@@ -172,10 +174,10 @@ class Asked:
     paused: bool
 
     @property
-    def help_line(self) -> str:
-        return workbench().runtime.words(self.session_id).help_line
+    def words(self) -> Escalation:
+        return workbench().runtime.words(self.session_id)
 
-    def answer(self, text: str, message_id: str) -> View:
+    def answer(self, text: str, message_id: str, invited: Callable[[], bool]) -> View:
         return workbench().runtime.submit(
             self.session_id,
             text,
@@ -183,6 +185,7 @@ class Asked:
             message_id=message_id,
             item=self.item,
             paused=self.paused,
+            invited=invited,
         )
 
 
@@ -204,40 +207,49 @@ def _submit(token: str, asked: Asked, message_id: str) -> None:
         return
     for told in (_NOTICE, _UNSENT):
         st.session_state.pop(told, None)
+    link = _Link(PatientLinks(workbench().database), token)
     try:
-        if _leads_here(token):
-            asked.answer(text, message_id)
-        else:
-            _refuse(asked, text, message_id)
+        view = asked.answer(text, message_id, link.leads_here)
+        if view.profile.session_status is SessionStatus.TERMINATED:
+            st.session_state[_STOPPED] = _script_of(view)
+        elif link.has_ended:
+            _keep(text, f"{_NOT_TAKEN} {asked.words.help_line}")
     except UnrecordedStop as stop:
         st.session_state[_STOPPED] = stop.script
-    except TurnInProgress:
-        _keep(text, "Your last message is still being worked on, so this one was not taken. Please wait a moment.")
-    except StaleTurn:
-        _keep(text, "That question was already answered, perhaps in another tab. Here is the newest.")
-    except Exception as error:  # whatever failed, the patient must know that the message may not have been saved
-        log_fault(error)
-        _keep(text, f"{_NOT_SAVED} {asked.help_line}")
-
-
-def _leads_here(token: str) -> bool:
-    """Only a plain no is one: whatever else goes wrong, the message is still to be read."""
-    try:
-        _session_of(token)
-    except NotFoundError:
-        return False
     except Exception as error:
-        log_fault(error)
-    return True
+        _keep(text, _told_why(error, asked, link))
 
 
-def _refuse(asked: Asked, text: str, message_id: str) -> None:
-    """Of a message behind a link that leads nowhere any more, danger is acted upon all the same, and nothing else."""
-    _keep(text, f"{_NOT_TAKEN} {asked.help_line}")
-    with suppress(StaleTurn, TurnInProgress, NotFoundError):
-        view = replace(asked, turn=_NO_TURN).answer(text, message_id)
-        if view.profile.session_status is SessionStatus.TERMINATED:
-            st.session_state[_STOPPED] = workbench().runtime.words(asked.session_id).script
+def _told_why(error: Exception, asked: Asked, link: _Link) -> str:
+    """Whatever failed, the patient must know that the message may not have been saved."""
+    if link.has_ended and isinstance(error, (StaleTurn, TurnInProgress, NotFoundError)):
+        return f"{_NOT_TAKEN} {asked.words.help_line}"
+    if isinstance(error, TurnInProgress):
+        return "Your last message is still being worked on, so this one was not taken. Please wait a moment."
+    if isinstance(error, StaleTurn):
+        return "That question was already answered, perhaps in another tab. Here is the newest."
+    log_fault(error)
+    return asked.words.not_saved
+
+
+class _Link:
+    """The patient's way in, about which the runtime asks once it has read the message: danger does not wait for that.
+
+    Only a plain no ends it: whatever else goes wrong, the message is still to be read.
+    """
+
+    def __init__(self, links: PatientLinks, token: str) -> None:
+        self._links, self._token = links, token
+        self.has_ended = False
+
+    def leads_here(self) -> bool:
+        try:
+            self._links.session_id(self._token)
+        except NotFoundError:
+            self.has_ended = True
+        except Exception as error:
+            log_fault(error)
+        return not self.has_ended
 
 
 def _keep(text: str, notice: str) -> None:

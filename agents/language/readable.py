@@ -12,6 +12,7 @@ _WORDS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _SENTENCES = re.compile(r"[.!?;\n]+")
 _BETWEEN_ENDS = re.compile(r"[^.!?;\n…。！？।۔]+")
 _FEW_WORDS = 4
+_SHORT = 8
 _KNOWN_SHARE = 0.2
 _MOSTLY = 0.4
 _RUN = 3  # everyday words in a row that nobody writes by accident in another language
@@ -24,9 +25,7 @@ def is_readable(text: str) -> bool:
     if not words:
         return any(char.isdigit() for char in text)
     known, foreign = _counts(words)
-    if len(words) < _FEW_WORDS:
-        known -= sum(word in _shared_words() for word in words)  # "no entiendo": the "no" is as foreign as the rest
-    if foreign > known or (known < len(words) * _KNOWN_SHARE and len(words) >= _FEW_WORDS):
+    if foreign > known - _shared(words) or (known < len(words) * _KNOWN_SHARE and len(words) >= _FEW_WORDS):
         return False
     return not any(_is_foreign(sentence) for sentence in _SENTENCES.split(folded))
 
@@ -76,8 +75,14 @@ def everyday_words() -> frozenset[str]:
 
 
 def _is_foreign(sentence: str) -> bool:
-    known, foreign = _counts(_WORDS.findall(sentence))
-    return foreign > max(known, 1)
+    words = _WORDS.findall(sentence)
+    known, foreign = _counts(words)
+    return foreign > max(known - _shared(words), 1)
+
+
+def _shared(words: list[str]) -> int:
+    """How many of a short sentence's English words are another language's too: in "me corto los brazos" the "me"."""
+    return sum(word in _shared_words() for word in words) if len(words) < _SHORT else 0
 
 
 def _counts(words: list[str]) -> tuple[int, int]:

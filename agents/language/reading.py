@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,9 +14,9 @@ from agents.language.spelling import MENDS, Changes, lexicon
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "ʼ": "'", "´": "'", "`": "'", "“": '"', "”": '"',
                          "„": '"', "«": '"', "»": '"', "–": "—", "―": "—", "−": "-", "‐": "-", "‑": "-", "…": ".",
                          "،": ",", "、": ",", "。": ".", "！": "!", "？": "?"})  # fmt: skip
-_CONTROLS = {code: " " for code in range(0x20) if code != 0x0A} | {
+_HIDDEN = re.compile(r"(?<=[^\W\d_])[\x00-\x08\x0e-\x1f\x7f-\x9f]+(?=[^\W\d_])")
+_CONTROLS = {code: " " for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A} | {
     0x0D: "\n",
-    0x7F: " ",
     0x60: "'",
     ord("¦"): "|",
     ord("•"): "*",
@@ -79,11 +81,27 @@ class _Draft:
 def read(text: str) -> Reading:
     """Fold case, width, quotes and invisible characters, then undo spelling tricks and shorthand."""
     draft = _Draft(text)
+    draft.replace(_within_words(text, draft.starts))
     for mend in (*MENDS, _spaces):
         changes = mend(draft.text)
         if changes:
             draft.replace(changes)
     return Reading(text, draft.text, tuple(draft.starts), tuple(draft.ends))
+
+
+def _within_words(text: str, starts: list[int]) -> Changes:
+    """`ki\\x00ll` is one word: what nobody sees does not part the letters beside it."""
+    return [(bisect_left(starts, start), bisect_left(starts, end), "") for start, end in hidden(text)]
+
+
+def hidden(text: str) -> Iterator[tuple[int, int]]:
+    """Where signs that nobody sees stand within a word."""
+    return (match.span() for match in _HIDDEN.finditer(text))
+
+
+def parted(text: str) -> str:
+    """The text with a space for each sign that nobody sees within a word: they may stand between two words instead."""
+    return _HIDDEN.sub(lambda match: " " * len(match[0]), text)
 
 
 @lru_cache(maxsize=4096)

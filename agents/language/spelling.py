@@ -21,17 +21,26 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SPACED = re.compile(r"(?<![a-z0-9'])[a-z](?:[ .\-_*·/|]{1,4}[a-z]){2,}(?![a-z0-9'])")
 _MASKED = re.compile(r"(?<!\w)\*{0,2}[a-z]+(?:\*+[a-z]*)+(?!\w)")
 _CHUNK = re.compile(r"[^\s\"(),;:?.]+")
+_STUCK = re.compile(r"(?<=[a-z][a-z])(?:\.|[!?]+)(?=([a-z]+(?:'[a-z]+)?)(?![\w@/]))")
+_ADDRESS = re.compile(r"@|://|www\.|\.(?:com|org|net|edu|gov|io)\b")
+_AROUND = 40  # characters on each side of a full stop within which an address shows
 _REPEAT = re.compile(r"([a-z])\1{2,}")
 _RUN_TOGETHER = re.compile(r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|selfharm)[a-z]*(?!\w)")
 _GLUED = re.compile(r"(?<=\w)[\u2600-\u27bf\U0001f300-\U0001faff]+(?!\w)")
 _KMS = re.compile(r"(?<![\w.])kms(?!\w)")
-_BEFORE_DISTANCE = re.compile(
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|hundred|thousand"
-    r"|few|couple of|many|some|more|several|extra|last|first|the|in|of|per|these|those|half|odd|or so|my))\s*$"
-)
 _MAX_LEET = 14
 _MAX_WORD = 10
-_LOOK_BACK = 14
+_BESIDE_DISTANCE = 24  # characters before and after `kms`
+
+
+class _Kms(BaseModel):
+    """What tells a distance from a shorthand: expressions right before and right after it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    distance_before: tuple[str, ...]
+    distance_after: tuple[str, ...]
+    resolve_before: tuple[str, ...]
 
 
 class _Tables(BaseModel):
@@ -39,6 +48,8 @@ class _Tables(BaseModel):
 
     vocabulary: str
     small: str
+    abbreviations: str
+    objects: str
     guessable: str
     not_guesses: tuple[str, ...]
     leet: dict[str, str]
@@ -46,12 +57,15 @@ class _Tables(BaseModel):
     look_alikes: dict[str, str]
     shorthand: dict[str, str]
     phrases: dict[str, str]
+    kms: _Kms
 
 
 @dataclass(frozen=True)
 class Lexicon:
     vocabulary: frozenset[str]
     joining: frozenset[str]
+    abbreviations: frozenset[str]
+    objects: frozenset[str]
     mends: dict[str, str]
     collapsed: dict[str, str]
     leet: dict[str, str]
@@ -60,6 +74,9 @@ class Lexicon:
     look_alikes: dict[str, str]
     phrases: dict[str, str]
     phrase: re.Pattern[str]
+    distance_before: re.Pattern[str]
+    distance_after: re.Pattern[str]
+    resolve_before: re.Pattern[str]
 
 
 def _markup(text: str) -> Changes:
@@ -78,6 +95,22 @@ def _look_alikes(text: str) -> Changes:
         if not word.isascii() and any(c in table for c in word) and any("a" <= c <= "z" for c in word):
             changes.append((*match.span(), "".join(table.get(c, c) for c in word)))
     return changes
+
+
+def _stuck_ends(text: str) -> Changes:
+    """`nobody did.you were`: a sentence ends there, where an everyday word goes on; `kill.myself` is a disguise."""
+    changes: Changes = []
+    for match in _STUCK.finditer(text):
+        if match[1] in everyday_words() and not _is_within_name(text, *match.span()):
+            changes.append((*match.span(), " " if match[1] in lexicon().objects else f"{match[0]} "))
+    return changes
+
+
+def _is_within_name(text: str, start: int, end: int) -> bool:
+    """`dr.who`, `someone@about.me`."""
+    before = re.split(r"\s", text[max(0, start - _AROUND) : start])[-1]
+    after = re.split(r"\s", text[end : end + _AROUND], maxsplit=1)[0]
+    return before in lexicon().abbreviations or _ADDRESS.search(before + text[start:end] + after) is not None
 
 
 def _spaced_letters(text: str) -> Changes:
@@ -178,12 +211,15 @@ def _collapse(word: str) -> str:
 
 
 def _distances(text: str) -> Changes:
-    """`kms` is a shorthand, unless it is a distance: ran 5 kms, the last two kms."""
-    return [
-        (*match.span(), "kill myself")
-        for match in _KMS.finditer(text)
-        if not _BEFORE_DISTANCE.search(text[max(0, match.start() - _LOOK_BACK) : match.start()])
-    ]
+    """`kms` is a shorthand, unless it is a distance: ran 5 kms, walked kms and kms along the beach."""
+    return [(*match.span(), "kill myself") for match in _KMS.finditer(text) if not _is_distance(text, *match.span())]
+
+
+def _is_distance(text: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - _BESIDE_DISTANCE) : start], text[end : end + _BESIDE_DISTANCE]
+    if lexicon().distance_before.search(before):
+        return True
+    return lexicon().distance_after.match(after) is not None and lexicon().resolve_before.search(before) is None
 
 
 def _words(text: str) -> Changes:
@@ -213,6 +249,7 @@ MENDS: tuple[Callable[[str], Changes], ...] = (
     _markup,
     _glued_emoji,
     _look_alikes,
+    _stuck_ends,
     _spaced_letters,
     _masked,
     _leet,
@@ -234,6 +271,8 @@ def lexicon() -> Lexicon:
     return Lexicon(
         vocabulary=vocabulary,
         joining=vocabulary | frozenset(tables.small.split()),
+        abbreviations=frozenset(tables.abbreviations.split()),
+        objects=frozenset(tables.objects.split()),
         mends=guesses | tables.shorthand,
         collapsed={_collapse(word): word for word in sorted(vocabulary)},
         leet=tables.leet,
@@ -242,6 +281,9 @@ def lexicon() -> Lexicon:
         look_alikes=tables.look_alikes,
         phrases=tables.phrases,
         phrase=re.compile(r"\b(?:" + "|".join(map(_spaced, tables.phrases)) + r")\b"),
+        distance_before=re.compile(rf"(?:\d|\b(?:{'|'.join(tables.kms.distance_before)}))\s*$"),
+        distance_after=re.compile(rf"\s*(?:{'|'.join(tables.kms.distance_after)})\b"),
+        resolve_before=re.compile(rf"\b(?:{'|'.join(tables.kms.resolve_before)})\s*$"),
     )
 
 

@@ -31,6 +31,7 @@ class _Data(BaseModel):
     keys: tuple[str, ...]
     suicide: tuple[str, ...]
     violence: tuple[str, ...]
+    wish: tuple[str, ...]
     not_before: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
     not_inside: tuple[str, ...] = ()
@@ -52,12 +53,13 @@ class _Quoting(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """What means danger in another language; `keys` are letters without which neither pattern can match."""
+    """What means danger in another language; `keys` are letters without which no pattern can match."""
 
     name: str
     keys: tuple[str, ...]
     suicide: re.Pattern[str]
     violence: re.Pattern[str]
+    wish: re.Pattern[str]
     not_before: re.Pattern[str]
     not_inside: re.Pattern[str]
     not_after: re.Pattern[str]
@@ -67,16 +69,23 @@ class Language:
 
     def danger(self, text: str) -> tuple[Concern, re.Match[str]] | None:
         """The first sentence of danger in a text without accents."""
-        said = self.unmeant.sub(lambda match: _MASK * len(match[0]), text)
+        said = self._covered(text)
         for match in self._meant(self.suicide, said):
             return "suicide", match
         for match in self._meant(self.violence, said):
             return "violence", match
         return None
 
+    def wished(self, text: str) -> re.Match[str] | None:
+        """The first wish to die."""
+        return next(self._meant(self.wish, self._covered(text)), None)
+
+    def _covered(self, text: str) -> str:
+        return self.unmeant.sub(lambda match: _MASK * len(match[0]), text)
+
     def named(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such sentences stand, whether they are meant or not."""
-        for pattern in (self.suicide, self.violence):
+        for pattern in (self.suicide, self.violence, self.wish):
             yield from (match.span() for match in pattern.finditer(text))
 
     def _meant(self, pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -89,7 +98,8 @@ class Language:
     def _is_denied(self, text: str, match: re.Match[str]) -> bool:
         before = _CLAUSE_END.split(text[max(0, match.start() - _BESIDE) : match.start()])[-1]
         after = _CLAUSE_END.split(text[match.end() : match.end() + _BESIDE])[0]
-        return bool(self.not_before.search(before) or self.not_inside.search(match[0]) or self.not_after.match(after))
+        inside = match.re is not self.wish and self.not_inside.search(match[0])  # "not to live" is a wish with its not
+        return bool(self.not_before.search(before) or inside or self.not_after.match(after))
 
     def _is_told(self, text: str, match: re.Match[str]) -> bool:
         """Whether right before or after it stands that somebody else has said so."""
@@ -131,6 +141,7 @@ def _language(data: _Data, quoting: _Quoting) -> Language:
         keys=tuple(map(unaccented, data.keys)),
         suicide=_any_of(data.suicide),
         violence=_any_of(data.violence),
+        wish=_any_of(data.wish),
         not_before=_any_of(data.not_before, rf"(?<!\w)(?:{{}})(?!\w)\s*{between}$"),
         not_inside=_any_of(data.not_inside),
         not_after=_any_of(data.not_after, r".{{0,6}}?(?:{})"),

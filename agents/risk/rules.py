@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from agents.language import Reading, is_readable, read, readable_part, tags
+from agents.language.reading import hidden, parted
 from agents.risk import reader
 from agents.risk.foreign import Language, languages, named_danger, unaccented
 from agents.risk.message import Hit, Message
@@ -23,6 +24,7 @@ from instruments.profile import RiskFlags
 FAULT = "engine-fault"
 UNREADABLE = "unreadable"
 _MAX_CUES = 16
+_ALL_QUOTED = re.compile(r'\s*(?:"[^"]*"[\s.!?,]*)+|\s*"[^"]*')
 _AROUND = 120  # characters on each side of a cue that are quoted with it at most
 _EDGES = " \t\n,;:-—"
 _SUMS = ("raised", "recent")
@@ -47,14 +49,15 @@ def check_risk(text: str, item: int = 0) -> RiskVerdict:
     A fault of the engine itself must not let a message pass: it is a flag, marked degraded.
     """
     try:
-        return _judged(text, item).model_copy(update={"tables": version()})
+        verdicts = [_judged(one, item) for one in dict.fromkeys((text, parted(text)))]
+        return max(verdicts, key=lambda verdict: RANK[verdict.level]).model_copy(update={"tables": version()})
     except Exception as error:
         log.critical("the risk rules failed on a message: %s", type(error).__name__)
         return RiskVerdict(level="flag", rule=FAULT, cues=(FAULT,), degraded=True)
 
 
 def _judged(text: str, item: int) -> RiskVerdict:
-    reading = read(text)
+    reading = _spoken(read(text))
     named = named_danger(unaccented(reading.text))
     foreign = _foreign(reading, list(named)) if named else None
     if foreign is not None:
@@ -71,13 +74,35 @@ def _judged(text: str, item: int) -> RiskVerdict:
         return with_second_opinion(verdict, message, item)
     if english:
         verdict = with_second_opinion(verdict, Message(read(english)), item)
-    return _with_unreadable(verdict)
+    return _with_wish(_with_unreadable(verdict), reading, list(named))
+
+
+def _spoken(reading: Reading) -> Reading:
+    """Without its quotation marks where all of it stands between them: then it is the patient who speaks."""
+    if not _ALL_QUOTED.fullmatch(reading.text):
+        return reading
+    return reading.replaced([(*mark.span(), " ") for mark in re.finditer('"', reading.text)])
 
 
 def _with_unreadable(verdict: RiskVerdict) -> RiskVerdict:
     """What nobody can read is a flag at least, and takes nothing from what was read beside it."""
     marked = verdict.model_copy(update={"cues": (*verdict.cues, UNREADABLE)})
     return marked if verdict.level != "none" else marked.model_copy(update={"level": "flag", "rule": UNREADABLE})
+
+
+def _with_wish(verdict: RiskVerdict, reading: Reading, named: list[Language]) -> RiskVerdict:
+    """A wish to die in another language is named to the therapist, beside what else was found."""
+    wishes = [(language.name, language.wished(unaccented(reading.text))) for language in named]
+    spans = tuple(_foreign_span(reading, f"{name} wish", match) for name, match in wishes if match)
+    if not spans:
+        return verdict
+    return verdict.model_copy(
+        update={
+            "flags": verdict.flags | _flags_of("suicide", active=False),
+            "spans": shown((*verdict.spans, *spans)),
+            "cues": (*verdict.cues, *(span.cue for span in spans)),
+        }
+    )
 
 
 def _english(reading: Reading, named: list[tuple[int, int]]) -> str:
@@ -107,8 +132,9 @@ def _visible(text: str) -> Sequence[int]:
     places: Sequence[int] = range(len(text))
     if not text.isascii():
         places = [place for place in places if unicodedata.category(text[place]) != "Cf"]
-    hidden = {place for start, end, _ in tags(text) for place in range(start, end)}
-    return [place for place in places if place not in hidden] if hidden else places
+    unseen = [*((start, end) for start, end, _ in tags(text)), *hidden(text)]
+    left_out = {place for start, end in unseen for place in range(start, end)}
+    return [place for place in places if place not in left_out] if left_out else places
 
 
 def _foreign(reading: Reading, named: list[Language]) -> RiskVerdict | None:
@@ -121,10 +147,14 @@ def _foreign(reading: Reading, named: list[Language]) -> RiskVerdict | None:
 
 
 def _foreign_stop(reading: Reading, name: str, concern: Concern, match: re.Match[str]) -> RiskVerdict:
-    start, end = reading.span(*match.span())
-    span = Span(start=start, end=end, cue=f"{name} {concern}")
+    span = _foreign_span(reading, f"{name} {concern}", match)
     flags = _flags_of(concern, active=True)
     return RiskVerdict(level="stop", flags=flags, rule=f"language:{name}", spans=(span,), cues=(span.cue,))
+
+
+def _foreign_span(reading: Reading, cue: str, match: re.Match[str]) -> Span:
+    start, end = reading.span(*match.span())
+    return Span(start=start, end=end, cue=cue)
 
 
 def _verdict(reading: Reading, hits: list[Hit]) -> RiskVerdict:
