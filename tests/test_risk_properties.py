@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tracemalloc
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.language import read
 from agents.risk import Level, RiskVerdict, check_risk
 from agents.risk.reader import CONCERNS, Opinion
 from agents.risk.verdict import RANK
@@ -197,12 +199,42 @@ def test_a_thousand_clauses_say_what_one_says(clause: str, level: str, end: str)
     assert check_risk(f"{clause}{end}" * 1_000, 2).level == check_risk(clause, 2).level == level
 
 
-@pytest.mark.parametrize("clause", ["I sleep badly because of the noise, ", "I want to die and I have the pills, "])
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "I sleep badly because of the noise, ",
+        "I want to die and I have the pills, ",
+        "Hurt myself? ",
+        "Hurt myself? You asked that. ",
+        "kill",
+        "a-",
+        "did.i ",
+        "ki\x00",
+        "kms ",
+    ],
+)
 def test_work_grows_with_the_length_and_no_faster(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in calls, not in seconds; the reader is shown three stretches a sentence, however many there are."""
     hears(monkeypatch, lambda *_: Opinion(-9.0, -9.0, dict.fromkeys(CONCERNS, -9.0)))
     once, fourfold = (_calls(partial(check_risk, clause * count, 2)) for count in (250, 1_000))
     assert fourfold < 4.4 * once
+
+
+@pytest.mark.parametrize("disguise", ["kill", "a-", "k i l l ", "did.i ", "ki\x00", "kms "])
+def test_memory_grows_with_the_length_of_a_disguise_and_no_faster(disguise: str) -> None:
+    """What is copied at every letter is no call, and shows here."""
+    once, fourfold = (_peak(partial(read, disguise * count)) for count in (500, 2_000))
+    assert fourfold < 5 * once
+
+
+def _peak(act: Callable[[], object]) -> int:
+    act()  # what is made at first use is made
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def _calls(act: Callable[[], object]) -> int:

@@ -136,14 +136,26 @@ def _run_together(text: str) -> Changes:
 def _segmented(letters: str) -> list[str] | None:
     """The letters as words of the vocabulary, the longest that fit."""
     known = lexicon().joining
-    best: list[list[str] | None] = [[]] + [None] * len(letters)
+    begins: list[int | None] = [0] + [None] * len(letters)  # of the word that ends at each place
     for end in range(1, len(letters) + 1):
         for begin in range(max(0, end - _MAX_WORD), end):
-            head = best[begin]
-            if head is not None and letters[begin:end] in known:
-                best[end] = [*head, letters[begin:end]]
+            if begins[begin] is not None and letters[begin:end] in known:
+                begins[end] = begin
                 break
-    return best[-1] or None
+    return _traced(letters, begins) or None
+
+
+def _traced(letters: str, begins: list[int | None]) -> list[str]:
+    """The words from the last to the first, turned round; none where the letters do not end with one."""
+    words: list[str] = []
+    end = len(letters)
+    while end:
+        begin = begins[end]
+        if begin is None:
+            return []
+        words.append(letters[begin:end])
+        end = begin
+    return words[::-1]
 
 
 def _masked(text: str) -> Changes:

@@ -179,11 +179,25 @@ class Message:
         for clause in clauses(reading.text):
             by_sentence.setdefault(clause.sentence, []).append(clause)
         self.sentences = [Sentence(self, number, parts) for number, parts in enumerate(by_sentence.values())]
+        self._met: dict[re.Pattern[str], frozenset[int]] = {}
 
     @cached_property
     def only_parts(self) -> bool:
         """Whether all of it greets, takes leave or puts off; beside anything else such words may be the answer."""
         return all(sentence.says_only("leaving", "parting") for sentence in self.sentences)
+
+    def questions_met_with(self, answer: re.Pattern[str]) -> frozenset[int]:
+        """The numbers of the questions after which, perhaps behind more questions, a sentence begins with `answer`.
+
+        Told for all of them at once: a message may be nothing but questions.
+        """
+        if answer not in self._met:
+            met: set[int] = set()
+            for sentence, following in reversed(list(pairwise(self.sentences))):
+                if "?" in sentence.ending and (following.number in met or answer.match(following.text)):
+                    met.add(sentence.number)
+            self._met[answer] = frozenset(met)
+        return self._met[answer]
 
     @cached_property
     def safe_until(self) -> int:

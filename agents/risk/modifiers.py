@@ -175,11 +175,7 @@ def is_asked(hit: Hit) -> bool:
         ]
         answers_given += [following.text] if following else []
         return not any(_AFFIRMS.match(answer) for answer in answers_given)
-    while "?" in sentence.ending and following is not None:
-        if _DENIES.match(following.text):
-            return True
-        sentence, following = following, following.following  # 'Hurt myself? On purpose? No!'
-    return False
+    return sentence.number in sentence.message.questions_met_with(_DENIES)  # 'Hurt myself? On purpose? No!'
 
 
 def is_negated(hit: Hit) -> bool:
