@@ -70,6 +70,14 @@ class Part:
         own = Stretches(found for found, _ in self._hits)
         return any(not own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
 
+    @kept
+    def hedges(self) -> list[Found]:
+        """'I don't know', 'not sure'; not where that is what was asked: 'not sure who I am'."""
+        found = self.found("hedge")
+        known = self.found(label(self.item, UNEXPLAINED)) if found else []
+        own = Stretches(known, (hit for hit, _ in self._hits) if found else ())
+        return [hedge for hedge in found if not own.touch(hedge.start, hedge.end)]
+
     def words_of(self, found: Found) -> str:
         return self.text[found.start - self.start : found.end - self.start]
 
@@ -178,6 +186,7 @@ class Part:
         """Words that turn a statement round; not the 'no' that only answers, nor those in 'not every day'."""
         unread = Stretches(
             self.found("not_negation", "fine", "lasting", label(self.item, UNEXPLAINED)),
+            self.hedges,
             (f for f in self.frequencies if f.form != "comparison"),
             (found for found, sign in self._hits if sign > 0),  # "couldn't face" has its own
         )
@@ -295,7 +304,7 @@ class Part:
     @kept
     def content(self) -> list[str]:
         """The words that are neither filler nor part of a frequency or of an answer."""
-        told = Stretches(self.frequencies, self.found("yes", "no"))
+        told = Stretches(self.frequencies, self.found("yes", "no"), self.hedges)
         begins = max(0, self.covered - self.start)
         words = (
             m for m in WORD.finditer(self.text, begins) if not told.touch(self.start + m.start(), self.start + m.end())

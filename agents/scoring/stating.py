@@ -18,13 +18,14 @@ _OPENER = re.compile(r"\W*(?:ok|okay|right|alright|all right|well|fine)\W*$")  #
 _NOT_ALL = re.compile(
     r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$"
 )
+_MERE_NO = re.compile(r"\W*(?:(?:well|oh|hm+|but|so) )?(?:no|nope|nah|not really)\W*$")
 _AND_NO = re.compile(r"\W*and no\W*$")  # "… every day, and no, it isn't prescribed"
 
 
 def stated(clause: Clause) -> Claim | None:
     part = clause.part
     if _denies_never(clause):
-        return clause.claim("affirmed", LOOSE)
+        return clause.claim("affirmed", PLAIN if part.has("not_never") else LOOSE)
     if part.is_question or part.is_left_open:
         return clause.claim("affirmed", OWN) if part.value > 0 and not part.is_question else None
     if any(f.negated and f.days == 1 for f in part.frequencies):  # "that didn't happen once"
@@ -74,8 +75,21 @@ def _says_nothing_new(clause: Clause) -> bool:
     opens = part.index == 0 and len(clause.answer.parts) > 1 and bool(_OPENER.match(part.text))
     not_all = bool(_NOT_ALL.match(part.text))
     return (
-        opens or not_all or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
+        opens
+        or not_all
+        or not_so_often
+        or bool(_ECHO.match(part.text))
+        or _is_named_only(clause)
+        or _contrasts(clause)
+        or _echoes_not_never(clause)
     )
+
+
+def _echoes_not_never(clause: Clause) -> bool:
+    """'I wouldn't say never, no.': the 'no' is the negation's, said again."""
+    at = clause.part.index
+    beside = clause.answer.parts[max(0, at - 1) : at + 2]
+    return bool(_MERE_NO.match(clause.part.text)) and any(part.has("not_never") for part in beside)
 
 
 def _is_named_only(clause: Clause) -> bool:

@@ -83,7 +83,8 @@ class Weighing:
         if differ or (sure and denied) or (found.days == 0 and self.counted) or (found.days and strange):
             return _IMPLIED
         plain = all(part.is_bare for part in self.answer.parts) or any(c.is_zero for c in found.claims)
-        return _DENIED if found.days or plain else _DENIED + 1
+        hedged = any(c.part.hedges for c in found.claims)
+        return _DENIED if (found.days or plain) and not hedged else _DENIED + 1
 
     def _is_settled(self, found: Finding) -> bool:
         """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""

@@ -1,0 +1,124 @@
+"""Classes of language that the scorer reads by rule: each with several wordings, at several items."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.scorer import AnswerToScore, ItemScore, score_by_rules
+
+HARM = 11
+
+
+def score(text: str, item: int = 6, question: str = "Have you been on edge in the past two weeks?") -> ItemScore:
+    return score_by_rules(AnswerToScore(item=item, question=question, answer=text))
+
+
+def followed_up(first: str, second: str, item: int = 6) -> ItemScore:
+    asked = "On roughly how many of the past fourteen days was that so?"
+    return score_by_rules(
+        AnswerToScore(
+            item=item, question="How has it been?", answer=first, follow_up_question=asked, follow_up_answer=second
+        )
+    )
+
+
+# --- two negations that affirm ---
+
+
+@pytest.mark.parametrize("item", [HARM, 1, 6, 14, 21])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wouldn't say never",
+        "wouldnt say never",
+        "I can't say it never crosses my mind.",
+        "I couldn't say that I never do.",
+        "I'd be lying if I said no.",
+        "I would be lying if I told you it never happened.",
+        "To say never would be a lie.",
+        "Never is a strong word.",
+        "Not never.",
+        "It's not nothing.",
+        "It isn't zero.",
+        "I wouldn't put it at zero.",
+        "I wouldn't say never, no.",
+        "No, I wouldn't say never.",
+        "I wouldn't go so far as to say never.",
+        "I won't claim I never do.",
+        "I can't honestly say no.",
+    ],
+)
+def test_two_negations_that_affirm_are_asked_about(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score > 0, 5 <= found.ambiguity < 8) == (True, True)
+    assert found.evidence_quotes
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (6, "I wouldn't say never, but two days at most.", 1),
+        (6, "I wouldn't say never in my life, but not in these two weeks.", 0),
+        (6, "It's not that I never get nervous, but these last two weeks there's been none of it.", 0),
+        (HARM, "I can't say I have.", 0),
+        (HARM, "I wouldn't say so, no.", 0),
+        (HARM, "No, never.", 0),
+        (2, "I'd be lying if I said I was never sad, about three days.", 2),
+        (14, "I can't say I haven't slept well. I've slept fine.", 0),
+    ],
+)
+def test_what_is_said_beside_them_still_counts(item: int, text: str, expected: int) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (expected, True)
+
+
+# --- a hedge negates no number ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("i dont know maybe two days", 1),
+        ("not sure maybe 2 days", 1),
+        ("idk like 2 days", 1),
+        ("10 days idk", 3),
+        ("two days I'm not sure", 1),
+        ("every day idk why", 4),
+        ("idk every day", 4),
+        ("dunno three nights", 2),
+        ("most days i guess not sure", 3),
+        ("I don't really know nearly every day I suppose", 4),
+        ("can't say exactly maybe five days", 2),
+        ("I can't say for sure maybe two days", 1),
+        ("hard to say like 9 days", 3),
+        ("no idea maybe 4 days", 2),
+        ("haven't counted maybe 5 days", 2),
+        ("I really don't know maybe once or twice", 1),
+        ("idk a day or two", 1),
+    ],
+)
+@pytest.mark.parametrize("item", [6, HARM])
+def test_a_hedge_negates_no_number(item: int, text: str, expected: int) -> None:
+    found = score(text, item)
+    assert (found.score, 3 <= found.ambiguity <= 4) == (expected, True)
+    assert followed_up("Yes.", text, item).score == expected
+
+
+@pytest.mark.parametrize("text", ["I don't know.", "idk", "not sure", "hard to say", "no idea"])
+def test_a_hedge_alone_says_nothing(text: str) -> None:
+    found = score(text)
+    assert (found.score, found.ambiguity >= 8, found.evidence_quotes) == (0, True, ())
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (14, "I don't know a single night without waking.", 4),
+        (19, "I don't know who I am most days.", 3),
+        (1, "I don't know how to enjoy anything, every day.", 4),
+        (9, "My back hurts every day no idea why.", 4),
+        (15, "I can't remember things most days", 3),
+    ],
+)
+def test_what_only_looks_like_a_hedge_is_read_as_it_stands(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
