@@ -122,3 +122,53 @@ def test_a_hedge_alone_says_nothing(text: str) -> None:
 )
 def test_what_only_looks_like_a_hedge_is_read_as_it_stands(item: int, text: str, expected: int) -> None:
     assert score(text, item).score == expected
+
+
+# --- a denial, and then of all the days ---
+
+DENIALS = [
+    (1, "I haven't lost interest in things."),
+    (3, "I haven't lost my temper."),
+    (5, "I haven't started anything out of the ordinary."),
+    (6, "I haven't worried."),
+    (10, "I've had no illness to be taken seriously or not."),
+    (HARM, "I haven't thought of hurting myself."),
+    (14, "I haven't lain awake."),
+    (15, "I haven't had problems with my memory."),
+    (16, "I haven't relived anything."),
+    (18, "I haven't felt detached."),
+    (21, "I haven't had four drinks in a day."),
+    (22, "I haven't smoked."),
+]
+
+
+@pytest.mark.parametrize(("item", "denial"), DENIALS)
+@pytest.mark.parametrize(
+    "days",
+    [
+        "Not on any of the fourteen days.",
+        "Not on one of the fourteen days.",
+        "Not one day out of fourteen.",
+        "Not on a single one of the fourteen days.",
+        "None of the fourteen days.",
+    ],
+)
+def test_not_on_any_of_the_days_repeats_a_denial(item: int, denial: str, days: str) -> None:
+    found = score(f"{denial} {days}", item)
+    assert (found.score, found.ambiguity <= 4) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (20, "I haven't felt close to anyone. Not on one of the fourteen days."),
+        (1, "I haven't enjoyed anything. Not on any of the fourteen days."),
+        (14, "I haven't slept well. Not on one of the fourteen nights."),
+        (HARM, "Not a single one of the fourteen days was without a thought of hurting myself."),
+        (HARM, "None of the fourteen days was without the thought of hurting myself."),
+        (6, "On none of the fourteen days was I calm."),
+    ],
+)
+def test_what_is_well_on_no_day_is_there_every_day(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (4, True)

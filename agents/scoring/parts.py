@@ -67,16 +67,14 @@ class Part:
     @kept
     def is_left_open(self) -> bool:
         """'I can't say', 'next question'; not 'I can't remember' where that is what was asked."""
-        own = Stretches(found for found, _ in self._hits)
-        return any(not own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
+        return any(not self._own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
 
     @kept
     def hedges(self) -> list[Found]:
         """'I don't know', 'not sure'; not where that is what was asked: 'not sure who I am'."""
         found = self.found("hedge")
-        known = self.found(label(self.item, UNEXPLAINED)) if found else []
-        own = Stretches(known, (hit for hit, _ in self._hits) if found else ())
-        return [hedge for hedge in found if not own.touch(hedge.start, hedge.end)]
+        why = Stretches(self.found(label(self.item, UNEXPLAINED)) if found else ())
+        return [h for h in found if not self._own.touch(h.start, h.end) and not why.touch(h.start, h.end)]
 
     def words_of(self, found: Found) -> str:
         return self.text[found.start - self.start : found.end - self.start]
@@ -106,7 +104,8 @@ class Part:
     def _hits(self) -> list[tuple[Found, int]]:
         absent = () if self.is_beyond else self._named(ABSENT)
         hits = [(found, 1) for found in self._named(PRESENT)] + [(found, -1) for found in absent]
-        hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found)]
+        told = [found for found, _ in hits]
+        hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found, told)]
         chosen: list[tuple[Found, int]] = []
         for hit in sorted(hits, key=lambda hit: (hit[0].start, -hit[0].end)):
             if not chosen or hit[0].start >= chosen[-1][0].end:  # of two that overlap, the one that begins first
@@ -127,8 +126,10 @@ class Part:
     def _idioms(self) -> Stretches:
         return Stretches(self.found("idiom"))
 
-    def _is_negated(self, found: Found) -> bool:
-        near = beginning_in(self._negations, found.start - _FAR, found.start)
+    def _is_negated(self, found: Found, told: list[Found]) -> bool:
+        """'No memory of it'; in 'no problems with my memory' it is the problems that there are none of."""
+        last = max((hit.start for hit in told if hit.end <= found.start), default=0)
+        near = beginning_in(self._negations, max(last, found.start - _FAR), found.start)
         return any(self._in_reach(n, found) and not self._negates_frequency(n) for n in near)
 
     def _turned(self, found: Found, sign: int) -> Sign:
@@ -145,16 +146,19 @@ class Part:
     @kept
     def _is_relieved(self) -> bool | None:
         """'The pictures stayed away', or 'never left me alone'; None where nothing of the kind is said."""
-        own = Stretches(found for found, _ in self._hits)
-        relief = [found for found in self.found("relief") if not own.hold(found)]
+        relief = [found for found in self.found("relief") if not self._own.hold(found)]
         return len([n for n in self.negators if n.start < relief[0].start]) % 2 == 0 if relief else None
+
+    @kept
+    def _own(self) -> Stretches:
+        return Stretches(found for found, _ in self._hits)
 
     @kept
     def _denials(self) -> Stretches:
         return Stretches(fine for fine in self.found("fine") if _DENIES.match(self.words_of(fine)))
 
     def _reaches(self, negator: Found, found: Found) -> bool:
-        if _covers(found, negator):
+        if self._own.hold(negator):  # "no illness to be taken seriously"
             return False
         if negator.start > found.start:
             joined = self._before(negator).endswith(_JOINS)  # "… the first week and none in the second"
@@ -170,7 +174,9 @@ class Part:
         """'without weed everything is boring': some negate only what follows closely, and none a reason."""
         if _REASON.search(self._before(found)):
             return False
-        return found.start - negator.end < _CLOSE.get(self.words_of(negator), _FAR)
+        after_no_day = any(f.form == "no_day" and 0 <= negator.start - f.end < _NEAR for f in self.frequencies)
+        close = _FAR if after_no_day else _CLOSE.get(self.words_of(negator), _FAR)  # "not a day without a thought of it"
+        return found.start - negator.end < close
 
     def _before(self, found: Found) -> str:
         """The words just before something."""
@@ -203,7 +209,8 @@ class Part:
 
     def _negates_frequency(self, negator: Found) -> bool:
         near = beginning_in(self.frequencies, negator.end, negator.end + _NEAR)
-        return any(f.negated and not _A_BIT.match(self.told(f)) for f in near)  # "not a bit tired" is not tired
+        counts = (f for f in near if f.negated and f.form != "within")  # "haven't had four drinks in a day"
+        return any(not _A_BIT.match(self.told(f)) for f in counts)  # "not a bit tired" is not tired
 
     def told(self, frequency: Frequency) -> str:
         return self.text[frequency.start - self.start : frequency.end - self.start]
@@ -333,10 +340,6 @@ def denies_another_part(denied: Part, counted: list[Part]) -> bool:
         return False
     counts = {found for part in counted for found in part.stems}
     return bool(counts) and bool(denied.stems) and not counts & denied.stems
-
-
-def _covers(outer: Found, inner: Found) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _carried_on(hits: list[tuple[Found, Sign]], text: str, start: int) -> list[tuple[Found, Sign]]:
