@@ -172,3 +172,36 @@ def test_not_on_any_of_the_days_repeats_a_denial(item: int, denial: str, days: s
 def test_what_is_well_on_no_day_is_there_every_day(item: int, text: str) -> None:
     found = score(text, item)
     assert (found.score, found.ambiguity <= 4) == (4, True)
+
+
+# --- what the second reader does not overrule ---
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (15, "I couldn't remember where I had put something. Every day? No, two days out of the fourteen.", 1),
+        (14, "I lay awake for hours. Most nights? No, nearly all of them. I get nightmares and wake up soaked.", 4),
+        (2, "I felt low. Some days? No, every day. It started when I lost the job and it drains me.", 4),
+        (12, "I heard a voice. Every night? Nah, twice. It was a man's voice, quite loud.", 1),
+        (6, "Most days? No. Every day.", 4),
+        (14, "There was one night like that; the other thirteen weren't. My sleep was broken and I got up tired.", 1),
+        (14, "Three nights were like that; the other eleven weren't. My sleep was broken and I got up tired.", 2),
+        (3, "One day like that, the other thirteen weren't. I shouted at my kids over nothing.", 1),
+        (8, "I would not say never, but a day or two is all. I found an excuse because it makes me nervous.", 1),
+        (HARM, "I can't say never, but it was one night. I thought about taking all the pills.", 1),
+    ],
+)
+def test_a_number_after_a_correction_and_days_left_over_stand(item: int, text: str, expected: int) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (expected, True)
+
+
+@pytest.mark.parametrize("text", ["Every day? No.", "Daily? Not really.", "I'm nervous. Every day? No."])
+def test_not_so_often_is_asked_about(text: str) -> None:
+    found = score(text)
+    assert (found.score, 5 <= found.ambiguity < 8) == (2, True)
+
+
+def test_a_question_to_oneself_and_a_plain_no_is_a_denial() -> None:
+    assert score("Every day? No, not at all.").score == 0

@@ -326,6 +326,11 @@ def _bare(match: Match) -> Reading | None:
     return counted._replace(form="others") if follows_other else counted
 
 
+def _which_were_not(match: Match) -> Reading | None:
+    """'The other thirteen weren't', but not 'the other nine no bother'."""
+    return _count(match) if match.after and match.after.text.endswith("n't") else None
+
+
 def _goes_on_in_hours(match: Match) -> bool:
     """'Awake at two, three, four o'clock'."""
     last = match.match.end()
@@ -373,6 +378,7 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "named": _named,
     "dates": _dates,
     "bare": _bare,
+    "which_were_not": _which_were_not,
     "weekly": _weekly,
     "scale": _scale,
 }

@@ -23,6 +23,7 @@ _FREE = re.compile(
     r"without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
 _WITHOUT = re.compile(r"\s*without\b")  # "ten days without interest"
+_DAY_WITHOUT = re.compile(r"\s*(?:\w+ ){0,2}without\b")  # "not a day goes by without"
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(
     r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
@@ -283,7 +284,8 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
         clause.told.update(part.index for part in read[1:])
     signs = [sign for part in read for _, sign in part.matters]
     bound = _bound(clause.part, frequency)
-    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read, frequency))
+    nearest = 0 if _DAY_WITHOUT.match(clause.part.text, frequency.end - clause.part.start) else -1
+    sign = bound or (signs[nearest] if signs else _sign_of_no_day(clause, read, frequency))
     days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
     known = bound or signs or sign < 0 or all(part.is_bare or part.has("fine", "bad") for part in read)
     weight = OWN if signs or bound else PLAIN

@@ -36,6 +36,7 @@ _WINDOW = re.compile(
 )
 _A_BIT = re.compile(r"(?:a|one) (?:little )?(?:bit|little)$")
 _VERB_NEGATED = re.compile(r"(?:\w+n't|(?:do|does|did|is|was|were|are|has|have|had) not)$")
+_MERE_NO = re.compile(r"\W*(?:(?:well|oh|hm+|but|so) )?(?:no|nope|nah|not really)\W*$")
 _JOINS = ("and ", "but ", "then ")
 _OR = re.compile(r"(?: \w+){0,2} (?:or|nor) (?:\w+ )?")
 _LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
@@ -175,7 +176,9 @@ class Part:
         if _REASON.search(self._before(found)):
             return False
         after_no_day = any(f.form == "no_day" and 0 <= negator.start - f.end < _NEAR for f in self.frequencies)
-        close = _FAR if after_no_day else _CLOSE.get(self.words_of(negator), _FAR)  # "not a day without a thought of it"
+        close = (
+            _FAR if after_no_day else _CLOSE.get(self.words_of(negator), _FAR)
+        )  # "not a day without a thought of it"
         return found.start - negator.end < close
 
     def _before(self, found: Found) -> str:
@@ -324,8 +327,17 @@ class Part:
         return not self.content
 
     @property
+    def is_mere_no(self) -> bool:
+        return bool(_MERE_NO.match(self.text))
+
+    @property
     def is_question(self) -> bool:
         return self.ending == "?"
+
+    @property
+    def asks_how_often(self) -> bool:
+        """'Every day?'"""
+        return self.is_question and self.is_bare and any(f.grade != "vague" for f in self.frequencies)
 
 
 def denies_another_part(denied: Part, counted: list[Part]) -> bool:

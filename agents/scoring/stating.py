@@ -18,7 +18,6 @@ _OPENER = re.compile(r"\W*(?:ok|okay|right|alright|all right|well|fine)\W*$")  #
 _NOT_ALL = re.compile(
     r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$"
 )
-_MERE_NO = re.compile(r"\W*(?:(?:well|oh|hm+|but|so) )?(?:no|nope|nah|not really)\W*$")
 _AND_NO = re.compile(r"\W*and no\W*$")  # "… every day, and no, it isn't prescribed"
 
 
@@ -89,7 +88,7 @@ def _echoes_not_never(clause: Clause) -> bool:
     """'I wouldn't say never, no.': the 'no' is the negation's, said again."""
     at = clause.part.index
     beside = clause.answer.parts[max(0, at - 1) : at + 2]
-    return bool(_MERE_NO.match(clause.part.text)) and any(part.has("not_never") for part in beside)
+    return clause.part.is_mere_no and any(part.has("not_never") for part in beside)
 
 
 def _is_named_only(clause: Clause) -> bool:

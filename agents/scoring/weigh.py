@@ -88,6 +88,8 @@ class Weighing:
 
     def _is_settled(self, found: Finding) -> bool:
         """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""
+        if found.days is None and found.claims and self.answer.denied_questions:  # "Every day? No."
+            return True
         if not found.claims or found.ambiguity > _IMPLIED:
             return False
         last = found.claims[-1]
@@ -98,6 +100,7 @@ class Weighing:
             or self._is_share(last)
             or self._is_since(found, last)
             or self._is_named(last)
+            or self._answers_oneself(last)
             or _is_what_is_left(last)
         ):
             return True
@@ -108,7 +111,9 @@ class Weighing:
             return False
         weeks = {c.frequency.week for c in found.claims if c.frequency and c.frequency.week}
         earlier = self.answer.parts[: last.at]
-        corrected = any(p.has("correction") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier)
+        corrected = any(
+            p.has("correction", "not_never") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier
+        )
         now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
         before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
         return len(weeks) > 1 or corrected or before
@@ -150,6 +155,10 @@ class Weighing:
         """'It began six days ago, and every day since.'"""
         begun = days_since(self.answer, last.part) if last.form == "universal" else None
         return begun is not None and begun == found.days and len(self.counted) == 1
+
+    def _answers_oneself(self, last: Claim) -> bool:
+        """'Every day? No, two days.'"""
+        return last.kind == "often" and last.part.is_bare and last.at - 1 in self.answer.denied_questions
 
     def _is_named(self, last: Claim) -> bool:
         """'Tired, daily. Worry as such? Several days.': what is counted here was named, the rest is about others."""
