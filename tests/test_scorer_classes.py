@@ -205,3 +205,58 @@ def test_not_so_often_is_asked_about(text: str) -> None:
 
 def test_a_question_to_oneself_and_a_plain_no_is_a_denial() -> None:
     assert score("Every day? No, not at all.").score == 0
+
+
+# --- what affirms by negating a pause, or what is well ---
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (6, "I'd like to say that it skipped a day, but it didn't."),
+        (6, "I wish it had skipped a day, but it didn't."),
+        (9, "I wish it had let up for a day, but it didn't."),
+        (12, "I wish they had left me alone for a day, but they didn't."),
+        (6, "You'd think it would take a day off, but it never did."),
+        (14, "I kept hoping it would let up, but it didn't."),
+        (2, "What day don't I feel like that."),
+        (2, "Which day don't I feel low?"),
+        (6, "What day am I not nervous?"),
+    ],
+)
+def test_what_never_paused_was_there_every_day(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (6, "I'm never calm."),
+        (6, "I'm never relaxed."),
+        (6, "I'm never at ease."),
+        (2, "I'm never cheerful."),
+        (14, "I never sleep well."),
+        (14, "I've had insomnia for ten years, this fortnight was no different."),
+        (2, "I've been depressed for years, these two weeks were no different."),
+        (6, "I've been a worrier all my life, the past fortnight was no exception."),
+    ],
+)
+def test_never_well_and_as_bad_as_before_are_no_denials(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score > 0, found.ambiguity < 8) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (6, "I was never nervous."),
+        (6, "I've never been nervous, this fortnight was no different."),
+        (3, "No different from usual."),
+        (9, "I had pain for years and it stopped."),
+        (3, "Oh no I have never had a temper."),
+    ],
+)
+def test_never_ill_is_a_denial(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (0, True)

@@ -19,7 +19,9 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ME = re.compile(r"\b(?:me|i|i'm|i've|myself|my (?:thoughts|thinking|mind|head|brain|name|illness|pain|symptoms))\b")
 # "I enjoy nothing": these turn a statement round from behind, too.
 _FROM_BEHIND = frozenset({"nothing", "nobody", "no one", "none"})
-_ANSWERS_FIRST = re.compile(r"\W*no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b")
+_ANSWERS_FIRST = re.compile(
+    r"\W*(?:(?:oh|ah|well|er|um|hm+) )?no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b"
+)
 _WHO: tuple[tuple[str, Who], ...] = (("self", "self"), ("person", "other"), ("they", "thing"), ("thing", "thing"))
 _NEAR, _FAR = 25, 200  # characters
 _STEM = 4
@@ -209,6 +211,13 @@ class Part:
         """What is there because its opposite is not: 'don't feel close'."""
         turned = self.negators[0].start if self.negators else self.end
         return [found for found, sign in self.matters if sign > 0 and turned <= found.start]
+
+    @property
+    def is_never_well(self) -> bool:
+        """'I'm never calm.'"""
+        never = next((n.end for n in self.negators if self.words_of(n) == "never"), self.end)
+        opposite = Stretches(self._named(ABSENT) if never < self.end else ())
+        return any(sign > 0 and never <= found.start and opposite.hold(found) for found, sign in self.matters)
 
     def _negates_frequency(self, negator: Found) -> bool:
         near = beginning_in(self.frequencies, negator.end, negator.end + _NEAR)

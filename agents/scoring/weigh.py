@@ -17,6 +17,7 @@ from agents.scoring.items import four_drinks_in
 from agents.scoring.parts import Part, denies_another_part
 from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
+from agents.scoring.stating import never_paused
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
@@ -101,6 +102,7 @@ class Weighing:
             or self._is_since(found, last)
             or self._is_named(last)
             or self._answers_oneself(last)
+            or never_paused(self.answer, last.part)
             or _is_what_is_left(last)
         ):
             return True
