@@ -260,3 +260,37 @@ def test_never_well_and_as_bad_as_before_are_no_denials(item: int, text: str) ->
 def test_never_ill_is_a_denial(item: int, text: str) -> None:
     found = score(text, item)
     assert (found.score, found.ambiguity <= 4) == (0, True)
+
+
+# --- exceptions ---
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (14, "No bad nights except Friday.", 1),
+        (14, "No good nights except Friday.", 4),
+        (14, "Fine except for three nights.", 2),
+        (14, "Bad except for two nights.", 4),
+        (14, "Good nights apart from Tuesday and Wednesday.", 1),
+        (14, "Slept well except for three nights.", 2),
+        (14, "Didn't sleep well except for three nights.", 3),
+        (6, "No days except for the exam day.", 1),
+        (6, "Not at all, apart from the exam day.", 1),
+        (6, "No nerves apart from the day of the interview.", 1),
+        (6, "I was fine. Except on the day of the interview.", 1),
+        (6, "Calm except for four days.", 2),
+        (6, "Anxious except for two days.", 4),
+        (6, "All fine save for one day.", 1),
+        (9, "No pain except on Monday.", 1),
+        (HARM, "Not at all, apart from one night.", 1),
+        (2, "None, bar the day of the funeral.", 1),
+        (2, "Terrible apart from one day.", 4),
+        (5, "No more than usual, save for the two days I went mad on eBay and bought a boat.", 1),
+        (22, "Chewing tobacco, there is no day without, except the one fasting day.", 4),
+        (21, "Sober apart from the wedding, when I had eight pints.", 1),
+    ],
+)
+def test_of_what_the_exceptions_are_excepted_decides(item: int, text: str, expected: int) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (expected, True)

@@ -21,6 +21,7 @@ from agents.scoring.stating import never_paused
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
+_OF_TWO_SIDES = (4, 23)  # short nights and energy, medicine and no prescription
 _STATED = (4, 9, 23)
 _DRINKS, _MEDICINE = 21, 23
 _OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
@@ -103,6 +104,7 @@ class Weighing:
             or self._is_named(last)
             or self._answers_oneself(last)
             or never_paused(self.answer, last.part)
+            or (last.form == "exception" and last.weight == OWN and self.answer.item not in _OF_TWO_SIDES)
             or _is_what_is_left(last)
         ):
             return True
