@@ -170,6 +170,12 @@ def _all_but(match: Match) -> Reading | None:
     return Reading(WINDOW_DAYS - amount.high, "count")
 
 
+def _all_but_one(match: Match) -> Reading | None:
+    """'Apart from the exam day', but not 'apart from the bad days'."""
+    several = any(token.tag == "DAY" and token.text.endswith("s") and "'" not in token.text for token in match.all)
+    return None if several else Reading(WINDOW_DAYS - 1.0, "count")
+
+
 def _no_day(match: Match) -> Reading | None:
     last = max(at for at, token in enumerate(match.all) if token.tag in ("DAY", "WINDOW", "THEM"))
     numbers = [token for token in match.all[:last] if token.tag == "NUM"]
@@ -326,6 +332,11 @@ def _bare(match: Match) -> Reading | None:
     return counted._replace(form="others") if follows_other else counted
 
 
+def _which_were_not(match: Match) -> Reading | None:
+    """'The other thirteen weren't', but not 'the other nine no bother'."""
+    return _count(match) if match.after and match.after.text.endswith("n't") else None
+
+
 def _goes_on_in_hours(match: Match) -> bool:
     """'Awake at two, three, four o'clock'."""
     last = match.match.end()
@@ -358,6 +369,7 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "no_day": _no_day,
     "all_but": _all_but,
     "all_but_named": _all_but_named,
+    "all_but_one": _all_but_one,
     "all_but_dates": _all_but_dates,
     "share": _share,
     "share_of_days": _share_of_days,
@@ -373,6 +385,7 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "named": _named,
     "dates": _dates,
     "bare": _bare,
+    "which_were_not": _which_were_not,
     "weekly": _weekly,
     "scale": _scale,
 }

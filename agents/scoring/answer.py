@@ -12,6 +12,7 @@ from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses, re
 from agents.language.frequency import Frequency, read_frequencies
 from agents.language.tagging import Token, spellings, tagged, vocabulary
 from agents.language.typos import Speller
+from agents.scoring.keeping import kept
 from agents.scoring.parts import WORD, Part
 from agents.scoring.tables import cue_scanner, cues, topic_scanner, topics
 
@@ -34,6 +35,12 @@ class Answer:
     def tells_of_others_or_before(self) -> bool:
         """Whether other people or another time are spoken of: a count may then be theirs."""
         return any(part.who == "other" or part.has("person", "past", "quit") for part in self.parts)
+
+    @kept
+    def denied_questions(self) -> set[int]:
+        """'Every day? No, two days.': numbers of the clauses that ask oneself how often, and say no to that."""
+        asked = (p for p, no in pairwise(self.parts) if p.asks_how_often and no.is_mere_no)
+        return {at for part in asked for at in (part.index, part.index + 1)}
 
     def sentence(self, part: Part) -> tuple[Part, ...]:
         return self.sentences[part.sentence]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.scoring.answer import Answer
-from agents.scoring.claim import Claim, Clause, is_definite
+from agents.scoring.claim import LOOSE, Claim, Clause, is_definite
 from agents.scoring.counting import counted, counted_events
 from agents.scoring.scope import Scopes
 from agents.scoring.stating import stated
@@ -20,6 +20,8 @@ def claims(answer: Answer, scopes: Scopes) -> list[Claim]:
 
 
 def _claims(clause: Clause) -> list[Claim]:
+    if clause.part.index in clause.answer.denied_questions:  # "Every day? No.": not so often, and that is all
+        return [clause.claim("affirmed", LOOSE)] if clause.part.is_question else []
     definite = [f for f in clause.part.frequencies if is_definite(f)]
     if definite:
         return [claim for f in definite if (claim := counted(clause, f))]

@@ -58,6 +58,8 @@ class _Side:
     days: float
     leaning: Leaning
     frequency: Frequency | None = None
+    is_counted: bool = True
+    """Not only what is left of the fourteen days."""
 
 
 def contrasted(answer: Answer, scopes: Scopes) -> Contrast | None:
@@ -72,7 +74,8 @@ def contrasted(answer: Answer, scopes: Scopes) -> Contrast | None:
     chosen = some if (decides is some.leaning) == (decides.sign > 0) else rest
     claim = Claim(chosen.part, "often", OWN, chosen.days, "count", chosen.frequency)
     told = Claim(some.part, "often", OWN, chosen.days, "count", some.frequency)
-    return Contrast(Count(chosen.days, "count", (told, claim)), decides.is_sure)
+    adds_up = some.is_counted and rest.is_counted and some.days + rest.days == WINDOW_DAYS
+    return Contrast(Count(chosen.days, "count", (told, claim)), decides.is_sure or adds_up)
 
 
 def _decisive(some: Leaning, rest: Leaning) -> Leaning | None:
@@ -102,7 +105,9 @@ def _counted_and_rest(answer: Answer, scopes: Scopes) -> tuple[_Side, _Side] | N
     others = [f.days for f in rest.frequencies if f.form in ("others", "count", "bare") and is_definite(f)]
     days = others[0] if others else WINDOW_DAYS - count.days
     some = _of_some(answer, answer.parts[part.index : left[0].index], count, scopes)
-    return _Side(part, count.days, some, count), _Side(rest, days, _leaning(answer, left, scopes))
+    return _Side(part, count.days, some, count), _Side(
+        rest, days, _leaning(answer, left, scopes), is_counted=bool(others)
+    )
 
 
 def _is_rest(part: Part) -> bool:

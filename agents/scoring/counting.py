@@ -23,6 +23,7 @@ _FREE = re.compile(
     r"without(?! fail| exception| a break| interruption| pause| a pause| a gap| let)|clear|of peace)\b)"
 )
 _WITHOUT = re.compile(r"\s*without\b")  # "ten days without interest"
+_DAY_WITHOUT = re.compile(r"\s*(?:\w+ ){0,2}without\b")  # "not a day goes by without"
 _ALL_BUT = re.compile(r"(?:every|each|all|always)\b")
 _EVEN_ONE = re.compile(
     r"(?:a|one) single\b|one day (?:out )?(?:of|in) (?:the |these )?(?:past |last )?(?:fourteen|14)\b"
@@ -51,6 +52,8 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
         return _on_no_day(clause, frequency)
     if clause.part.has("answers_no"):  # "every day they ask, and every day I say no"
         return clause.claim("denied", OWN)
+    if frequency.form == "exception" and (side := _side_excepted_from(clause, frequency)):
+        return clause.claim("often", OWN, frequency.days if side > 0 else WINDOW_DAYS - frequency.days, frequency)
     weight, sign = _about(clause, frequency)
     if weight == 0 or not _counts_days(clause, frequency):
         return None
@@ -61,7 +64,7 @@ def counted(clause: Clause, frequency: Frequency) -> Claim | None:
         return clause.claim("often", weight, WINDOW_DAYS - frequency.days, frequency)
     if not frequency.days:  # "zero days"
         return clause.claim("denied", max(weight, PLAIN), 0, frequency)
-    if sign <= 0 and (_is_exception(clause, frequency) or _is_exception_to_none(clause, frequency)):
+    if sign <= 0 and _is_exception(clause, frequency):
         return clause.claim("often", PLAIN, WINDOW_DAYS - frequency.days, frequency)
     if clause.part.matters and _is_not_even_one(clause.part, frequency):
         return clause.claim("often" if sign > 0 else "denied", OWN, WINDOW_DAYS if sign > 0 else 0, frequency)
@@ -79,14 +82,36 @@ def _is_exception(clause: Clause, frequency: Frequency) -> bool:
     return bool(excepts) and frequency.days < WINDOW_DAYS
 
 
-def _is_exception_to_none(clause: Clause, frequency: Frequency) -> bool:
-    """'None. Oh, apart from Tuesday and Wednesday.': of none, the exceptions are all there is."""
-    if frequency.form != "exception" or not clause.part.is_bare:
-        return False
-    earlier = [
-        part for part in clause.answer.parts[: clause.part.index] if part.content or part.says_no or part.frequencies
-    ]
-    return bool(earlier) and earlier[-1].is_bare and earlier[-1].says_no and not earlier[-1].frequencies
+def _side_excepted_from(clause: Clause, exception: Frequency) -> Sign:
+    """'Bad except for two nights' leaves twelve; of 'fine' or 'none' the exceptions are all there is."""
+    part = clause.part
+    if any(found.start < exception.start for found in (*(hit for hit, _ in part.matters), *part.found("fine", "bad"))):
+        return _side(part, exception.start)
+    earlier = clause.answer.parts[: part.index]
+    told = next((p for p in reversed(earlier) if p.content or p.says_no or p.frequencies), None)
+    begins = part.is_bare or not part.text[: exception.start - part.start].strip()
+    if told is None or not begins or not clause.scopes.is_relevant(told):
+        return 0
+    goes_on = told.sentence == part.sentence or part is clause.answer.sentence(part)[0] or told.is_bare
+    return _side(told, told.end) if goes_on else 0
+
+
+def _side(part: Part, until: int) -> Sign:
+    """Which side of the fourteen days a clause speaks of: with it, or without."""
+    counts = [f for f in part.frequencies if is_definite(f) and f.form != "exception"]
+    on_no_day = any(f.form == "no_day" for f in counts)
+    if counts and not on_no_day:
+        return 0
+    signs = [sign for found, sign in part.matters if found.start < until]
+    if signs:
+        return -1 if (signs[-1] > 0) == on_no_day else 1
+    if part.has("fine"):
+        return 1 if part.is_turned else -1
+    if part.has("bad") and not part.negators:
+        return 1
+    if any(is_free(part, f) for f in counts):  # "no day without"
+        return 1
+    return -1 if part.is_bare and (on_no_day or part.says_no) else 0
 
 
 def _is_not_even_one(part: Part, frequency: Frequency) -> bool:
@@ -283,7 +308,8 @@ def _on_no_day(clause: Clause, frequency: Frequency) -> Claim | None:
         clause.told.update(part.index for part in read[1:])
     signs = [sign for part in read for _, sign in part.matters]
     bound = _bound(clause.part, frequency)
-    sign = bound or (signs[-1] if signs else _sign_of_no_day(clause, read, frequency))
+    nearest = 0 if _DAY_WITHOUT.match(clause.part.text, frequency.end - clause.part.start) else -1
+    sign = bound or (signs[nearest] if signs else _sign_of_no_day(clause, read, frequency))
     days = frequency.days if sign > 0 else WINDOW_DAYS - frequency.days
     known = bound or signs or sign < 0 or all(part.is_bare or part.has("fine", "bad") for part in read)
     weight = OWN if signs or bound else PLAIN

@@ -19,7 +19,9 @@ WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ME = re.compile(r"\b(?:me|i|i'm|i've|myself|my (?:thoughts|thinking|mind|head|brain|name|illness|pain|symptoms))\b")
 # "I enjoy nothing": these turn a statement round from behind, too.
 _FROM_BEHIND = frozenset({"nothing", "nobody", "no one", "none"})
-_ANSWERS_FIRST = re.compile(r"\W*no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b")
+_ANSWERS_FIRST = re.compile(
+    r"\W*(?:(?:oh|ah|well|er|um|hm+) )?no (?:i|i'm|i've|i'd|it|it's|my|we|they|not|never|none|nothing|just|only)\b"
+)
 _WHO: tuple[tuple[str, Who], ...] = (("self", "self"), ("person", "other"), ("they", "thing"), ("thing", "thing"))
 _NEAR, _FAR = 25, 200  # characters
 _STEM = 4
@@ -36,6 +38,7 @@ _WINDOW = re.compile(
 )
 _A_BIT = re.compile(r"(?:a|one) (?:little )?(?:bit|little)$")
 _VERB_NEGATED = re.compile(r"(?:\w+n't|(?:do|does|did|is|was|were|are|has|have|had) not)$")
+_MERE_NO = re.compile(r"\W*(?:(?:well|oh|hm+|but|so) )?(?:no|nope|nah|not really)\W*$")
 _JOINS = ("and ", "but ", "then ")
 _OR = re.compile(r"(?: \w+){0,2} (?:or|nor) (?:\w+ )?")
 _LESS = re.compile(r"\b(?:less|little|lost|losing|lose|low|lower) (?:\w+ )?$")
@@ -67,8 +70,14 @@ class Part:
     @kept
     def is_left_open(self) -> bool:
         """'I can't say', 'next question'; not 'I can't remember' where that is what was asked."""
-        own = Stretches(found for found, _ in self._hits)
-        return any(not own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
+        return any(not self._own.touch(found.start, found.end) for found in self.found("unknown", "refused"))
+
+    @kept
+    def hedges(self) -> list[Found]:
+        """'I don't know', 'not sure'; not where that is what was asked: 'not sure who I am'."""
+        found = self.found("hedge")
+        why = Stretches(self.found(label(self.item, UNEXPLAINED)) if found else ())
+        return [h for h in found if not self._own.touch(h.start, h.end) and not why.touch(h.start, h.end)]
 
     def words_of(self, found: Found) -> str:
         return self.text[found.start - self.start : found.end - self.start]
@@ -98,7 +107,8 @@ class Part:
     def _hits(self) -> list[tuple[Found, int]]:
         absent = () if self.is_beyond else self._named(ABSENT)
         hits = [(found, 1) for found in self._named(PRESENT)] + [(found, -1) for found in absent]
-        hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found)]
+        told = [found for found, _ in hits]
+        hits += [(found, -1) for found in self._named(NEUTRAL) if self._is_negated(found, told)]
         chosen: list[tuple[Found, int]] = []
         for hit in sorted(hits, key=lambda hit: (hit[0].start, -hit[0].end)):
             if not chosen or hit[0].start >= chosen[-1][0].end:  # of two that overlap, the one that begins first
@@ -119,8 +129,10 @@ class Part:
     def _idioms(self) -> Stretches:
         return Stretches(self.found("idiom"))
 
-    def _is_negated(self, found: Found) -> bool:
-        near = beginning_in(self._negations, found.start - _FAR, found.start)
+    def _is_negated(self, found: Found, told: list[Found]) -> bool:
+        """'No memory of it'; in 'no problems with my memory' it is the problems that there are none of."""
+        last = max((hit.start for hit in told if hit.end <= found.start), default=0)
+        near = beginning_in(self._negations, max(last, found.start - _FAR), found.start)
         return any(self._in_reach(n, found) and not self._negates_frequency(n) for n in near)
 
     def _turned(self, found: Found, sign: int) -> Sign:
@@ -137,16 +149,19 @@ class Part:
     @kept
     def _is_relieved(self) -> bool | None:
         """'The pictures stayed away', or 'never left me alone'; None where nothing of the kind is said."""
-        own = Stretches(found for found, _ in self._hits)
-        relief = [found for found in self.found("relief") if not own.hold(found)]
+        relief = [found for found in self.found("relief") if not self._own.hold(found)]
         return len([n for n in self.negators if n.start < relief[0].start]) % 2 == 0 if relief else None
+
+    @kept
+    def _own(self) -> Stretches:
+        return Stretches(found for found, _ in self._hits)
 
     @kept
     def _denials(self) -> Stretches:
         return Stretches(fine for fine in self.found("fine") if _DENIES.match(self.words_of(fine)))
 
     def _reaches(self, negator: Found, found: Found) -> bool:
-        if _covers(found, negator):
+        if self._own.hold(negator):  # "no illness to be taken seriously"
             return False
         if negator.start > found.start:
             joined = self._before(negator).endswith(_JOINS)  # "… the first week and none in the second"
@@ -162,7 +177,11 @@ class Part:
         """'without weed everything is boring': some negate only what follows closely, and none a reason."""
         if _REASON.search(self._before(found)):
             return False
-        return found.start - negator.end < _CLOSE.get(self.words_of(negator), _FAR)
+        after_no_day = any(f.form == "no_day" and 0 <= negator.start - f.end < _NEAR for f in self.frequencies)
+        close = (
+            _FAR if after_no_day else _CLOSE.get(self.words_of(negator), _FAR)
+        )  # "not a day without a thought of it"
+        return found.start - negator.end < close
 
     def _before(self, found: Found) -> str:
         """The words just before something."""
@@ -178,6 +197,7 @@ class Part:
         """Words that turn a statement round; not the 'no' that only answers, nor those in 'not every day'."""
         unread = Stretches(
             self.found("not_negation", "fine", "lasting", label(self.item, UNEXPLAINED)),
+            self.hedges,
             (f for f in self.frequencies if f.form != "comparison"),
             (found for found, sign in self._hits if sign > 0),  # "couldn't face" has its own
         )
@@ -192,9 +212,17 @@ class Part:
         turned = self.negators[0].start if self.negators else self.end
         return [found for found, sign in self.matters if sign > 0 and turned <= found.start]
 
+    @property
+    def is_never_well(self) -> bool:
+        """'I'm never calm.'"""
+        never = next((n.end for n in self.negators if self.words_of(n) == "never"), self.end)
+        opposite = Stretches(self._named(ABSENT) if never < self.end else ())
+        return any(sign > 0 and never <= found.start and opposite.hold(found) for found, sign in self.matters)
+
     def _negates_frequency(self, negator: Found) -> bool:
         near = beginning_in(self.frequencies, negator.end, negator.end + _NEAR)
-        return any(f.negated and not _A_BIT.match(self.told(f)) for f in near)  # "not a bit tired" is not tired
+        counts = (f for f in near if f.negated and f.form != "within")  # "haven't had four drinks in a day"
+        return any(not _A_BIT.match(self.told(f)) for f in counts)  # "not a bit tired" is not tired
 
     def told(self, frequency: Frequency) -> str:
         return self.text[frequency.start - self.start : frequency.end - self.start]
@@ -295,7 +323,7 @@ class Part:
     @kept
     def content(self) -> list[str]:
         """The words that are neither filler nor part of a frequency or of an answer."""
-        told = Stretches(self.frequencies, self.found("yes", "no"))
+        told = Stretches(self.frequencies, self.found("yes", "no"), self.hedges)
         begins = max(0, self.covered - self.start)
         words = (
             m for m in WORD.finditer(self.text, begins) if not told.touch(self.start + m.start(), self.start + m.end())
@@ -308,8 +336,17 @@ class Part:
         return not self.content
 
     @property
+    def is_mere_no(self) -> bool:
+        return bool(_MERE_NO.match(self.text))
+
+    @property
     def is_question(self) -> bool:
         return self.ending == "?"
+
+    @property
+    def asks_how_often(self) -> bool:
+        """'Every day?'"""
+        return self.is_question and self.is_bare and any(f.grade != "vague" for f in self.frequencies)
 
 
 def denies_another_part(denied: Part, counted: list[Part]) -> bool:
@@ -324,10 +361,6 @@ def denies_another_part(denied: Part, counted: list[Part]) -> bool:
         return False
     counts = {found for part in counted for found in part.stems}
     return bool(counts) and bool(denied.stems) and not counts & denied.stems
-
-
-def _covers(outer: Found, inner: Found) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _carried_on(hits: list[tuple[Found, Sign]], text: str, start: int) -> list[tuple[Found, Sign]]:

@@ -84,7 +84,7 @@ def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
         log.error("the second reader failed on an answer: %s", type(error).__name__)
         reader_failed("scoring")
         return finding
-    if opinion is None:
+    if opinion is None or (opinion.score == 0 and _is_affirmed(answer, finding)):
         return finding
     is_vague = opinion.vague > _limits().vague.beside(answer, finding) or _is_lost(finding, opinion)
     read = _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
@@ -109,6 +109,15 @@ def _says_something(answer: Answer) -> bool:
     words = WORD.findall(answer.reading.text)
     known = {word for word in words if len(word) > 1 and is_known_word(word)}
     return len(known) > 1 or (bool(known) and len(words) == 1)
+
+
+def _is_affirmed(answer: Answer, finding: Finding) -> bool:
+    """'I wouldn't say never', 'I'm never calm', 'ten years of it, and these weeks no different': of what affirms by
+    negating, the reader sees only that something is negated. Unless of these weeks it is denied."""
+    if finding.days is not None or finding.ambiguity >= NOTHING_FROM:
+        return False
+    is_over = any(part.has("now") and part.says_no and not part.has("as_before") for part in answer.parts)
+    return not is_over and any(part.has("not_never", "as_before") or part.is_never_well for part in answer.parts)
 
 
 def _is_lost(finding: Finding, opinion: Opinion) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agents.language.frequency import WINDOW_DAYS
+from agents.scoring.answer import Answer
 from agents.scoring.claim import LOOSE, MORE_THAN_USUAL, OWN, PLAIN, Claim, Clause
 from agents.scoring.parts import Part
 from agents.scoring.scope import TURNS
@@ -14,6 +15,10 @@ _AROUND = 3  # clauses
 _HABITS = (21, 22, 23)
 _ECHO = re.compile(r"\W*and (?:so )?(?:i|it|they) (?:am|do|did|have|was|is|does|has|are|were)\W*$")
 _ELLIPTIC = re.compile(r"\b(?:i|it|they) (?:\w+n't|am not|is not|do not)\W*$|\bi'm not\W*$")
+_IT_DID_NOT = re.compile(
+    r"\W*(?:but |and |well |no )*(?:it|they|that) (?:just |really )?"
+    r"(?:(?:did|has|have|had|do|does|wo)(?:n't| not)|never (?:did|has|have|does))\W*$"
+)
 _OPENER = re.compile(r"\W*(?:ok|okay|right|alright|all right|well|fine)\W*$")  # "ok, so …"
 _NOT_ALL = re.compile(
     r"\W*(?:though |but |well |just )?not (?:quite |nearly )?(?:all|every one|the whole lot|each)(?: of \w+)?\W*$"
@@ -24,7 +29,9 @@ _AND_NO = re.compile(r"\W*and no\W*$")  # "… every day, and no, it isn't presc
 def stated(clause: Clause) -> Claim | None:
     part = clause.part
     if _denies_never(clause):
-        return clause.claim("affirmed", LOOSE)
+        return clause.claim("affirmed", PLAIN if part.has("not_never") else LOOSE)
+    if never_paused(clause.answer, part):
+        return Claim(part, "often", PLAIN, WINDOW_DAYS, "word")
     if part.is_question or part.is_left_open:
         return clause.claim("affirmed", OWN) if part.value > 0 and not part.is_question else None
     if any(f.negated and f.days == 1 for f in part.frequencies):  # "that didn't happen once"
@@ -38,6 +45,14 @@ def stated(clause: Clause) -> Claim | None:
     if part.matters:
         return clause.claim("affirmed" if part.value > 0 else "denied", OWN)
     return _in_plain_words(clause)
+
+
+def never_paused(answer: Answer, part: Part) -> bool:
+    """'I wish it had skipped a day, but it didn't.'"""
+    before = answer.parts[part.index - 1] if part.index else None
+    if before is None or not before.has("pause") or before.is_turned or before.matters:
+        return False
+    return part.is_bare and not part.has("now") and bool(_IT_DID_NOT.match(part.text))
 
 
 def says_plainly_no(part: Part) -> bool:
@@ -74,8 +89,21 @@ def _says_nothing_new(clause: Clause) -> bool:
     opens = part.index == 0 and len(clause.answer.parts) > 1 and bool(_OPENER.match(part.text))
     not_all = bool(_NOT_ALL.match(part.text))
     return (
-        opens or not_all or not_so_often or bool(_ECHO.match(part.text)) or _is_named_only(clause) or _contrasts(clause)
+        opens
+        or not_all
+        or not_so_often
+        or bool(_ECHO.match(part.text))
+        or _is_named_only(clause)
+        or _contrasts(clause)
+        or _echoes_not_never(clause)
     )
+
+
+def _echoes_not_never(clause: Clause) -> bool:
+    """'I wouldn't say never, no.': the 'no' is the negation's, said again."""
+    at = clause.part.index
+    beside = clause.answer.parts[max(0, at - 1) : at + 2]
+    return clause.part.is_mere_no and any(part.has("not_never") for part in beside)
 
 
 def _is_named_only(clause: Clause) -> bool:

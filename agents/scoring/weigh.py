@@ -17,9 +17,11 @@ from agents.scoring.items import four_drinks_in
 from agents.scoring.parts import Part, denies_another_part
 from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
+from agents.scoring.stating import never_paused
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
+_OF_TWO_SIDES = (4, 23)  # short nights and energy, medicine and no prescription
 _STATED = (4, 9, 23)
 _DRINKS, _MEDICINE = 21, 23
 _OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
@@ -83,10 +85,13 @@ class Weighing:
         if differ or (sure and denied) or (found.days == 0 and self.counted) or (found.days and strange):
             return _IMPLIED
         plain = all(part.is_bare for part in self.answer.parts) or any(c.is_zero for c in found.claims)
-        return _DENIED if found.days or plain else _DENIED + 1
+        hedged = any(c.part.hedges for c in found.claims)
+        return _DENIED if (found.days or plain) and not hedged else _DENIED + 1
 
     def _is_settled(self, found: Finding) -> bool:
         """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""
+        if found.days is None and found.claims and self.answer.denied_questions:  # "Every day? No."
+            return True
         if not found.claims or found.ambiguity > _IMPLIED:
             return False
         last = found.claims[-1]
@@ -97,6 +102,9 @@ class Weighing:
             or self._is_share(last)
             or self._is_since(found, last)
             or self._is_named(last)
+            or self._answers_oneself(last)
+            or never_paused(self.answer, last.part)
+            or (last.form == "exception" and last.weight == OWN and self.answer.item not in _OF_TWO_SIDES)
             or _is_what_is_left(last)
         ):
             return True
@@ -107,7 +115,9 @@ class Weighing:
             return False
         weeks = {c.frequency.week for c in found.claims if c.frequency and c.frequency.week}
         earlier = self.answer.parts[: last.at]
-        corrected = any(p.has("correction") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier)
+        corrected = any(
+            p.has("correction", "not_never") or (p.is_bare and any(f.negated for f in p.frequencies)) for p in earlier
+        )
         now = last.part.has("now") or (bool(earlier) and earlier[-1].is_bare and earlier[-1].has("now"))
         before = bool(self.scopes.past) and now and found.ambiguity <= _DENIED
         return len(weeks) > 1 or corrected or before
@@ -149,6 +159,10 @@ class Weighing:
         """'It began six days ago, and every day since.'"""
         begun = days_since(self.answer, last.part) if last.form == "universal" else None
         return begun is not None and begun == found.days and len(self.counted) == 1
+
+    def _answers_oneself(self, last: Claim) -> bool:
+        """'Every day? No, two days.'"""
+        return last.kind == "often" and last.part.is_bare and last.at - 1 in self.answer.denied_questions
 
     def _is_named(self, last: Claim) -> bool:
         """'Tired, daily. Worry as such? Several days.': what is counted here was named, the rest is about others."""
