@@ -80,6 +80,8 @@ DEEDS_OF_OTHERS = [
     "The murderer in the book is going to stab her husband tomorrow.",
 ]
 ONES_OWN = [
+    "I keep a list like the therapist said, I'm ending my life at half term.",
+    "It's the other one who'll hurt the children tonight, and I won't stop him.",
     "My brother said I should, so I'm going to kill myself tonight.",
     "He said I was worthless so tonight I'm going to hang myself.",
     "I told my mum I'm going to kill myself tonight.",

@@ -28,6 +28,7 @@ _UP_TO_WORDS = re.compile(
     r"(?: to)?(?: me| us| him| her| them| everyone| his \w+| her \w+| my \w+)?(?: in (?:an?|his|her|their) \w+)?"
     r"(?: that| like)?\W*(?:i|i'm|i am|im|i'll|i will|we|we're|i've)?(?: going to| gonna| about to| just)?\s*"
 )
+_AS_SAID = re.compile(r".*\b(?:as|like|because|what|since)\b")  # 'like she said, I'm …' is one's own
 _OPENING, _CLOSING = re.compile(r"(?<!\w)'(?=\w)"), re.compile(r"(?<=[\w.!?,])'(?!\w)")
 _LONE_NO = re.compile(
     r"\s*(?:no|nope|nah|never|none|not me|not at all|definitely not|absolutely not|god no|not really)\s*$"
@@ -146,6 +147,8 @@ def is_reported_speech(hit: Hit) -> bool:
     if not speech or not _UP_TO_WORDS.fullmatch(sentence.plain[speech[-1].end : hit.start]):
         return False
     begin = sentence.clauses[sentence.clause_index(speech[-1].start)].start
+    if _AS_SAID.match(sentence.plain[begin : speech[-1].start]):
+        return False
     return _last_person(sentence, speech[-1].start, begin) == "others"
 
 
