@@ -95,7 +95,7 @@ def test_with_the_database_gone_a_stop_asks_it_nothing_before_its_script(
         for pool in (database.pool, database.locks):
             watched.setattr(pool, "connection", _noting(asked, pool.connection))
         with pytest.raises(UnrecordedStop) as told:
-            own.submit(view.session_id, DANGER, expected_turn=3, invited=_no_longer(asked))
+            own.submit(view.session_id, DANGER, expected_turn=3, invited=_uninvited(asked))
         assert told.value.script == SCRIPT
     assert asked == ["connection"], "one glance at the pool, and nothing is waited for"
     wait_until(database.is_there)
@@ -103,12 +103,12 @@ def test_with_the_database_gone_a_stop_asks_it_nothing_before_its_script(
     assert _said(own.view(view.session_id))[-1] == DANGER
 
 
-def _no_longer(asked: list[str]) -> Callable[[], bool]:
-    def invited() -> bool:
+def _uninvited(asked: list[str]) -> Callable[[], bool]:
+    def told() -> bool:
         asked.append("link")
         return False
 
-    return invited
+    return told
 
 
 def _noting(asked: list[str], connection: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,10 +131,10 @@ def test_danger_does_not_wait_for_who_may_still_answer_and_nothing_else_is_taken
 ) -> None:
     asked: list[str] = []
     first, other = (answer_until(own, own.start(), 3).session_id for _ in range(2))
-    assert _is_stopped(own.submit(first, DANGER, expected_turn=3, invited=_no_longer(asked)))
+    assert _is_stopped(own.submit(first, DANGER, expected_turn=3, invited=_uninvited(asked)))
     assert asked == []
     with pytest.raises(StaleTurn):
-        own.submit(other, "Several days.", expected_turn=3, invited=_no_longer(asked))
+        own.submit(other, "Several days.", expected_turn=3, invited=_uninvited(asked))
     assert asked == ["link"]
     assert own.view(other).turn == 3
 
