@@ -283,6 +283,7 @@ def test_never_ill_is_a_denial(item: int, text: str) -> None:
         (6, "Anxious except for two days.", 4),
         (6, "All fine save for one day.", 1),
         (9, "No pain except on Monday.", 1),
+        (9, "Not at all other than yesterday and the day before; don't know what caused it.", 1),
         (HARM, "Not at all, apart from one night.", 1),
         (2, "None, bar the day of the funeral.", 1),
         (2, "Terrible apart from one day.", 4),
@@ -294,3 +295,114 @@ def test_never_ill_is_a_denial(item: int, text: str) -> None:
 def test_of_what_the_exceptions_are_excepted_decides(item: int, text: str, expected: int) -> None:
     found = score(text, item)
     assert (found.score, found.ambiguity <= 4) == (expected, True)
+
+
+# --- shares in digits, and weeks added up ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2/3 of the days", 3),
+        ("1/2 of the days", 2),
+        ("1/4 of the days", 2),
+        ("3/4 of the nights", 3),
+        ("75%", 3),
+        ("about 70%", 3),
+        ("yes, 20%", 2),
+        ("90 percent", 4),
+        ("3/4 days", 2),
+        ("5/14", 2),
+        ("The whole first week and then three days.", 3),
+        ("The first week entirely and two days of the second.", 3),
+        ("The whole of last week plus two days of this one.", 3),
+        ("All of last week and half of this one.", 3),
+        ("All last week and then Monday.", 3),
+        ("Last week every day, this week not at all.", 2),
+        ("This week every day, last week never.", 2),
+        ("First week every day, second week nothing.", 2),
+        ("The whole first week, seven days solid.", 2),
+        ("weeknights and weekends", 4),
+        ("weekdays as well as weekends", 4),
+        ("weekdays, not weekends", 3),
+    ],
+)
+def test_shares_in_digits_and_weeks_add_up(text: str, expected: int) -> None:
+    found = score(text)
+    assert (found.score, found.ambiguity <= 4) == (expected, True)
+
+
+@pytest.mark.parametrize("text", ["2/10", "7/10", "It was 2/10 bad.", "I feel 75%.", "100%"])
+def test_how_bad_it_is_and_a_strong_yes_are_no_shares(text: str) -> None:
+    assert score(text).ambiguity >= 5
+
+
+def test_a_date_is_one_day() -> None:
+    assert score("It was on 3/4.").score == 1
+
+
+# --- the item as stated ---
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (21, "Three every night, not four.", 0),
+        (21, "I don't drink four. Three at most, every night.", 0),
+        (21, "Never four. Three every night.", 0),
+        (21, "Two every evening, never four.", 0),
+        (21, "Four every night.", 4),
+        (21, "Five every night, not four.", 4),
+        (21, "Never three. Four every night.", 4),
+        (21, "I never touch wine, it's whisky, half a bottle a day, every day.", 4),
+        (9, "My legs are sore every day because I train for a marathon.", 0),
+        (9, "I pulled a muscle last week, it's hurt every day since.", 0),
+        (9, "I twisted my ankle and it hurts every day.", 0),
+        (9, "Sunburn. Two days of that.", 0),
+        (9, "A bruise. Four days.", 0),
+        (9, "My back hurts every day, and I don't know why.", 4),
+        (19, "I know who I am. I wonder every day what's for dinner.", 0),
+        (19, "I wonder every day who I am.", 4),
+        (17, "I wash my hands over and over every day.", 4),
+    ],
+)
+def test_what_is_counted_is_what_the_item_asks_for(item: int, text: str, expected: int) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity <= 4) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wash my hands before eating every day, like everyone.",
+        "I count the till every evening, that's my job.",
+        "I check the locks every night, it's part of my job.",
+    ],
+)
+def test_what_everybody_does_or_is_paid_for_is_no_clear_ritual(text: str) -> None:
+    found = score(text, 17)
+    assert found.score == 0 or found.ambiguity >= 5
+
+
+# --- off topic ---
+
+
+@pytest.mark.parametrize("item", [1, 3, 6, 8, 9, 12, 14, 18, 20])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "That reminds me of the form I had to fill in at the bank.",
+        "The weather has been awful.",
+        "The traffic was terrible.",
+        "Did you see the match?",
+    ],
+)
+def test_what_is_off_topic_is_no_score_and_no_quote(item: int, text: str) -> None:
+    found = score(text, item)
+    assert (found.score, found.ambiguity >= 8, found.evidence_quotes) == (0, True, ())
+
+
+def test_a_yes_and_a_count_in_words_that_no_table_knows() -> None:
+    text = "Yes, my thoughts kept running to what could go wrong, once or twice. It was a test, so nothing strange."
+    found = score(text)
+    assert (found.score, found.ambiguity <= 4) == (1, True)

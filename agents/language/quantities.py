@@ -190,11 +190,21 @@ def _share(match: Match) -> Reading | None:
     if amount is None or whole is None or not whole.high > 0 or amount.high > whole.high:
         return None
     days = WINDOW_DAYS * amount.high / whole.high
+    if _is_range(match, amount, whole):
+        return Reading(whole.high, "count", amount.high)
     if any(token.tag == "DAY" for token in match.all) or whole.high in (WEEK_DAYS, WINDOW_DAYS):
         return Reading(days, "count", WINDOW_DAYS * amount.low / whole.high)
+    if match.all[-2].tag == "SLASH" and match.before and match.before.tag in ("IN", "SINCE", "TO"):
+        return Reading(1, "count", form="dates") if match.before.text == "on" else None  # "on 3/4"
     if whole.high == _SCALE_OUT_OF:
         return Reading(amount.high, "count", form="scale")
     return Reading(days, "vague", form="severity") if whole.high == _SEVERITY_OUT_OF else None
+
+
+def _is_range(match: Match, amount: Amount, whole: Amount) -> bool:
+    """'3/4 days' are three or four; '6/7 days' are six of a week."""
+    slash = [token.tag for token in match.all[-3:]] == ["SLASH", "NUM", "DAY"]
+    return slash and whole.high == amount.high + 1 and whole.high not in (WEEK_DAYS, WINDOW_DAYS)
 
 
 def _share_of_days(match: Match) -> Reading | None:
@@ -241,7 +251,27 @@ def _part(match: Match) -> Reading | None:
         return Reading(WINDOW_DAYS * share, "anchor")
     if "PERCENT" in values:
         return Reading(WINDOW_DAYS * values["NUM"] / 100, "count")
+    if "SLASH" in values:
+        return _fraction(words[0].value or 0, words[-1].value or 0)
     return Reading(WINDOW_DAYS * values.get("NUM", 1) / values["PART"], "count")
+
+
+def _fraction(over: float, under: float) -> Reading | None:
+    """'2/3 of the days'"""
+    return Reading(WINDOW_DAYS * over / under, "count") if 0 < over < under <= WINDOW_DAYS else None
+
+
+def _percent_alone(match: Match) -> Reading | None:
+    """'75%', but not 'I feel 75%'; and '100%' is a strong yes."""
+    percent = match.part("part")[0].value or 0
+    answers = match.before is None or match.before.tag in ("STOP", "COMMA") or match.before.text in ("yes", "yeah")
+    return Reading(WINDOW_DAYS * percent / 100, "rough") if answers and percent < 100 else None
+
+
+def _half_a_week(match: Match) -> Reading | None:
+    """'Half of this week'; 'half of this one' where a week was named before."""
+    named = any(token.tag == "LASTWEEK" for token in match.tokens[: match.match.end()])
+    return Reading(WEEK_DAYS / 2, "word") if named else None
 
 
 def _is_within_one_day(match: Match) -> bool:
@@ -380,6 +410,8 @@ HOW: dict[str, Callable[[Match], Reading | None]] = {
     "per_month": _times(0.5),
     "every_nth": _every_nth,
     "part": _part,
+    "percent_alone": _percent_alone,
+    "half_a_week": _half_a_week,
     "weekend": _weekend,
     "weekdays": _weekdays,
     "named": _named,

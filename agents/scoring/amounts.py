@@ -23,6 +23,16 @@ def drinks(answer: Answer) -> list[Amount]:
     return _amounts(answer.tokens, measures().drinks)
 
 
+def a_night(answer: Answer) -> list[Amount]:
+    """'Three every night': to a question about drinks, that many of them."""
+    tokens = answer.tokens
+    return [
+        Amount(number.start, number.end, number.value)
+        for number, every, day in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if number.tag == "NUM" and number.value and every.tag == "EVERY" and day.tag == "DAY"
+    ]
+
+
 def cigarettes(answer: Answer) -> list[Amount]:
     return _amounts(answer.tokens, measures().tobacco)
 

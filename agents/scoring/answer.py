@@ -125,9 +125,11 @@ def _speller() -> Speller:
     """Typing errors are mended in the words of frequency, and in the longer ones that items are made of."""
     words: set[str] = set()
     tables = [p for topic in topics().items.values() for p in (*topic.present, *topic.absent)]
+    others = [p for topic in topics().items.values() for p in (*topic.explained, *topic.unexplained)]
     tables += [p for patterns in cues().tables.values() for p in patterns]
     for pattern in tables:
         if _ODD_SIGNS.isdisjoint(pattern):
             words.update(word for spelling in spellings(pattern) for word in WORD.findall(spelling))
     long = {word for word in words if len(word) >= _LONG}
-    return Speller((word for word in vocabulary() | long if word.isalpha()), also_known=words)
+    also = {word for pattern in others for word in WORD.findall(pattern)}  # "strange" is no "strangle"
+    return Speller((word for word in vocabulary() | long if word.isalpha()), also_known=words | also)

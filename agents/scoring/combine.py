@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agents.language.frequency import WINDOW_DAYS
 from agents.language.tagging import Grade
@@ -18,6 +19,11 @@ _PRECISION: dict[Grade, int] = {"count": 3, "anchor": 2, "word": 2, "rough": 1, 
 _UNIVERSAL = 13
 _SINCE = re.compile(r"\W*since(?: then)?\W*$")
 _BOTH_WEEKS = re.compile(r"\W*(?:in )?(?:both|each|every) weeks?\W*")
+_AND = re.compile(
+    r"[\s,]*\b(?:and then|and also|and|then|plus|as well as)\s+"
+    r"(?:(?:another|a further|the|on|for|about|maybe|some)\s+)*"
+)
+_WHOLE_WEEKS = {"weekdays", "weekend"}
 _SINCE_A_DATE = 5.0  # days from a weekday to today
 
 
@@ -45,6 +51,9 @@ class Counts:
         if len(by_week) > 1 and by_week[-1] is often[-1]:  # "twice last week, once the week before"
             days = min(sum(map(_in_one_week, by_week)), WINDOW_DAYS)
             return Count(days, by_week[-1].grade, tuple(by_week))
+        joined = joined_in(self.answer, often)
+        if joined:  # "the whole first week and then three days"
+            return Count(min(sum(map(_in_one_week, joined)), WINDOW_DAYS), joined[-1].grade, tuple(joined))
         dates = [c for c in often if c.form in ADDED]
         dated = {c.at for c in dates} if len(dates) > 1 else set()
         until = _last_day_count(dates)
@@ -92,6 +101,17 @@ class Counts:
             return count
         same_day = any(part.has("one_day") and self.scopes.is_relevant(part) for part in self.answer.parts)
         return Count(1.0, count.grade, count.claims) if same_day else count
+
+
+def joined_in(answer: Answer, often: list[Claim]) -> list[Claim]:
+    """Two counts with no more than 'and' between them, of which the first is of some days only: they add up."""
+    for first, second in pairwise(often):
+        if first.frequency is None or second.frequency is None or second is not often[-1]:
+            continue
+        between = answer.reading.text[first.frequency.end : second.frequency.start]
+        if _AND.fullmatch(between) and (first.form == "one_week" or {first.form, second.form} == _WHOLE_WEEKS):
+            return [first, second]
+    return []
 
 
 def days_since(answer: Answer, part: Part) -> float | None:

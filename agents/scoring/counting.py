@@ -85,7 +85,8 @@ def _is_exception(clause: Clause, frequency: Frequency) -> bool:
 def _side_excepted_from(clause: Clause, exception: Frequency) -> Sign:
     """'Bad except for two nights' leaves twelve; of 'fine' or 'none' the exceptions are all there is."""
     part = clause.part
-    if any(found.start < exception.start for found in (*(hit for hit, _ in part.matters), *part.found("fine", "bad"))):
+    said = [*(hit for hit, _ in part.matters), *part.found("fine", "bad", "no")]
+    if any(found.start < exception.start for found in said):
         return _side(part, exception.start)
     earlier = clause.answer.parts[: part.index]
     told = next((p for p in reversed(earlier) if p.content or p.says_no or p.frequencies), None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agents.language.frequency import Frequency
-from agents.scoring.amounts import Amount, cigarettes, drinks
+from agents.scoring.amounts import Amount, a_night, cigarettes, drinks
 from agents.scoring.answer import Answer
 from agents.scoring.claim import OWN, PLAIN, Claim
 from agents.scoring.parts import Part
@@ -16,6 +16,7 @@ from agents.scoring.tables import ABSENT, EXPLAINED, NEEDED, UNEXPLAINED, label
 
 _ENOUGH_DRINKS = 4
 _SAID = (("four_or_more", _ENOUGH_DRINKS), ("few_drinks", _ENOUGH_DRINKS - 1))
+_RITUALS = 17
 _FEW = 2
 _ROUGH_LIMIT = 14
 _DRANK = re.compile(r"\b(?:had|drank|drunk|sank|downed|necked) (?:about |around |maybe )?$")
@@ -46,15 +47,20 @@ def _all_that_is_named(claims: list[Claim], answer: Answer, earlier: Answer | No
 
 def _unexplained(claims: list[Claim], answer: Answer, earlier: Answer | None) -> list[Claim]:
     """Item 9: a pain whose cause is known does not count; another one in the same answer may."""
-    explained, unexplained = label(answer.item, EXPLAINED), label(answer.item, UNEXPLAINED)
+    explained = label(answer.item, EXPLAINED)
     parts = [*answer.parts, *(earlier.parts if earlier else ())]
-    known = [part for part in parts if part.has(explained)]
+    known = [part for part in parts if part.has(explained) and not _is_puzzling(part)]
     if not known:
         return claims
-    puzzling = {part.sentence for part in answer.parts if part.has(unexplained) and not part.is_turned}
-    if not puzzling and any(part.has(unexplained) and not part.is_turned for part in parts):
+    puzzling = {part.sentence for part in answer.parts if _is_puzzling(part)}
+    if not puzzling and any(map(_is_puzzling, parts)):
         return claims
     return [_denial(c) if c.part.sentence not in puzzling and _is_told(c) else c for c in claims]
+
+
+def _is_puzzling(part: Part) -> bool:
+    """'Don't know what caused it.'"""
+    return part.has(label(part.item, UNEXPLAINED)) and not part.is_turned
 
 
 def _is_told(claim: Claim) -> bool:
@@ -79,6 +85,12 @@ def _four_drinks(claims: list[Claim], answer: Answer, earlier: Answer | None) ->
     return [_denial(c) if _is_told(c) and _is_too_little(_nearest(c, answer, amounts, most)) else c for c in claims]
 
 
+def only_few_drinks(answer: Answer) -> bool:
+    """Whether every amount that is told is less than the item asks for."""
+    amounts = _drunk(answer)
+    return bool(amounts) and max(amount.value for amount in amounts) < _ENOUGH_DRINKS
+
+
 def _is_drunk(claim: Claim) -> bool:
     """'Once, at the wedding, I had seven.'"""
     return bool(_DRANK.search(claim.part.text[: claim.begins - claim.part.start]))
@@ -92,7 +104,7 @@ def four_drinks_in(answer: Answer, part: Part) -> bool | None:
 
 def _drunk(answer: Answer) -> list[Amount]:
     said = [(found, number) for name, number in _SAID for part in answer.parts for found in part.marks.get(name, [])]
-    known = [*drinks(answer), *(Amount(found.start, found.end, number) for found, number in said)]
+    known = [*drinks(answer), *a_night(answer), *(Amount(found.start, found.end, number) for found, number in said)]
     return sorted(known, key=lambda amount: amount.start)
 
 
@@ -143,6 +155,12 @@ def _not_as_prescribed(claims: list[Claim], answer: Answer, earlier: Answer | No
     ]
 
 
+def _more_than_ordinary(claims: list[Claim], answer: Answer, _earlier: Answer | None) -> list[Claim]:
+    """Item 17: what everybody does, or what one is paid for, may be no ritual at all: it is asked about."""
+    ordinary = {part.sentence for part in answer.parts if part.has("ordinary")}
+    return [replace(c, kind="affirmed") if c.kind == "often" and c.part.sentence in ordinary else c for c in claims]
+
+
 def _is_as_prescribed(part: Part) -> bool:
     return part.value < 0 and not part.is_turned and part.has(label(part.item, ABSENT))
 
@@ -159,9 +177,10 @@ def _denial(claim: Claim) -> Claim:
 _RULES: dict[int, Rule] = {
     4: _all_that_is_named,
     9: _unexplained,
+    _RITUALS: _more_than_ordinary,
     21: _four_drinks,
     22: _cigarettes,
     23: _not_as_prescribed,
 }
-AS_STATED = frozenset(_RULES)
-"""Items with a rule of their own."""
+AS_STATED = frozenset(_RULES) - {_RITUALS}
+"""Items with a rule of their own by which what was counted may come to nothing."""

@@ -268,6 +268,12 @@ class Part:
         return bool(_ITS_NAME.search(self.text)) and self.has("fine") and not names and not self.says_no
 
     @kept
+    def is_off_topic(self) -> bool:
+        """'The weather has been awful': what is bad there is not what was asked about."""
+        bad = Stretches(self.found("bad"))
+        return self.has("off_topic") and all(bad.hold(found) for found, _ in self.matters)
+
+    @kept
     def others_matter(self) -> bool:
         """Another symptom's name, and no word of this one."""
         if self.names_matter:

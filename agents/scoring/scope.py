@@ -36,7 +36,8 @@ class Scopes:
     """Circumstances: what they deny is not the matter."""
 
     def is_relevant(self, part: Part) -> bool:
-        return part.index not in self.others and part.index not in self.past and not part.has("maybe_so")
+        elsewhere = part.index in self.others or part.index in self.past
+        return not elsewhere and not part.has("maybe_so") and not part.is_off_topic
 
 
 def scopes(answer: Answer) -> Scopes:

@@ -96,12 +96,20 @@ def _is_plain(answer: Answer, finding: Finding) -> bool:
         return True
     if finding.ambiguity >= NOTHING_FROM and not _says_something(answer):
         return True
-    bare = finding.ambiguity < CLEAR_UNTIL and all(part.is_bare for part in answer.parts)
-    return bare or finding.is_settled
+    bare = all(part.is_bare for part in answer.parts)
+    return (bare and (finding.ambiguity < CLEAR_UNTIL or _is_severity(answer))) or finding.is_settled
+
+
+def _is_severity(answer: Answer) -> bool:
+    """'2/10': how bad, and not how often."""
+    forms = {frequency.form for part in answer.parts for frequency in part.frequencies}
+    return forms == {"severity"}
 
 
 def _says_something(answer: Answer) -> bool:
-    """Not a row of keys, one word over and over, or a pointer to another answer: 'lkjh', 'blah blah', 'as I said'."""
+    """Not a row of keys, one word over and over, a pointer to another answer, or the weather: 'lkjh', 'as I said'."""
+    if all(map(_is_off_topic, answer.sentences.values())):
+        return False
     if any(part.names_matter or part.frequencies or part.has("yes", "no") for part in answer.parts):
         return True
     if all(part.is_bare or part.has("reference") for part in answer.parts):
@@ -109,6 +117,14 @@ def _says_something(answer: Answer) -> bool:
     words = WORD.findall(answer.reading.text)
     known = {word for word in words if len(word) > 1 and is_known_word(word)}
     return len(known) > 1 or (bool(known) and len(words) == 1)
+
+
+def _is_off_topic(sentence: tuple[Part, ...]) -> bool:
+    """A clause that is, and none beside it that says anything."""
+    told = [part for part in sentence if not part.is_off_topic]
+    return len(told) < len(sentence) and not any(
+        part.names_matter or part.frequencies or part.has("yes", "no") for part in told
+    )
 
 
 def _is_affirmed(answer: Answer, finding: Finding) -> bool:

@@ -9,21 +9,23 @@ from functools import cached_property
 from agents.language import Found
 from agents.language.frequency import WINDOW_DAYS
 from agents.language.tagging import Grade
+from agents.scoring.amounts import a_night
 from agents.scoring.answer import Answer
 from agents.scoring.claim import BESIDE, OWN, PLAIN, Claim, is_definite
-from agents.scoring.combine import ADDED, Counts, days_since
+from agents.scoring.combine import ADDED, Counts, days_since, joined_in
 from agents.scoring.contrast import contrasted
-from agents.scoring.items import four_drinks_in
+from agents.scoring.items import four_drinks_in, only_few_drinks
 from agents.scoring.parts import Part, denies_another_part
 from agents.scoring.scale import score_of_days
 from agents.scoring.scope import TURNS, Scopes
 from agents.scoring.stating import never_paused
+from agents.scoring.tables import EXPLAINED, label
 
 _AMBIGUITY: dict[Grade, int] = {"count": 2, "anchor": 2, "word": 3, "rough": 3, "vague": 6}
 _STRESS = re.compile(r"honestly|to be (?:honest|fair|truthful)|actually|if i'm honest|in fact|sorry")
 _OF_TWO_SIDES = (4, 23)  # short nights and energy, medicine and no prescription
 _STATED = (4, 9, 23)
-_DRINKS, _MEDICINE = 21, 23
+_PAINS, _RITUALS, _DRINKS, _MEDICINE = 9, 17, 21, 23
 _OF_ALL = re.compile(r"\b(?:14|fourteen)\b")
 _NO_BUT = re.compile(
     r"\W*(?:hm+ |well |ok |oh |ah |er |um )?(?:no|nah|nope|naw)\b(?! (?:more|other|less|further|longer|exceptions?)\b)"
@@ -90,8 +92,8 @@ class Weighing:
 
     def _is_settled(self, found: Finding) -> bool:
         """'Not a day without it'; two weeks added up; a number that follows a correction or a time before."""
-        if found.days is None and found.claims and self.answer.denied_questions:  # "Every day? No."
-            return True
+        if found.days is None and found.claims and (self.answer.denied_questions or self._is_ordinary(found)):
+            return True  # "Every day? No."
         if not found.claims or found.ambiguity > _IMPLIED:
             return False
         last = found.claims[-1]
@@ -103,6 +105,11 @@ class Weighing:
             or self._is_since(found, last)
             or self._is_named(last)
             or self._answers_oneself(last)
+            or self._is_of_one_week(last)
+            or self._is_too_few(found)
+            or self._is_of_known_cause(found)
+            or self._is_answered_yes(last)
+            or bool(joined_in(self.answer, list(found.claims)))
             or never_paused(self.answer, last.part)
             or (last.form == "exception" and last.weight == OWN and self.answer.item not in _OF_TWO_SIDES)
             or _is_what_is_left(last)
@@ -159,6 +166,40 @@ class Weighing:
         """'It began six days ago, and every day since.'"""
         begun = days_since(self.answer, last.part) if last.form == "universal" else None
         return begun is not None and begun == found.days and len(self.counted) == 1
+
+    def _is_ordinary(self, found: Finding) -> bool:
+        """'I count the till every evening, that's my job.'"""
+        counts = bool(found.claims[-1].part.frequencies) and self.answer.item == _RITUALS
+        return counts and any(part.has("ordinary") for part in self.answer.sentence(found.claims[-1].part))
+
+    def _is_of_known_cause(self, found: Finding) -> bool:
+        """'Sunburn. Two days of that.': the cause, how often, and no more."""
+        if found.days != 0 or self.answer.item != _PAINS or not self.denied[-1:] or self.denied[-1].frequency is None:
+            return False
+        cause = label(_PAINS, EXPLAINED)
+        told = [part for part in self.answer.parts if part.has(cause) and not part.is_turned]
+        return bool(told) and all(part.is_bare or part in told for part in self.answer.parts)
+
+    def _is_too_few(self, found: Finding) -> bool:
+        """'Three every night, never four.'"""
+        if found.days != 0 or self.answer.item != _DRINKS or not only_few_drinks(self.answer):
+            return False
+        return bool(a_night(self.answer)) or any(part.has("few_drinks") for part in self.answer.parts)
+
+    def _is_answered_yes(self, last: Claim) -> bool:
+        """'Yes, …, once or twice.': 'yes', one count by itself, and nothing that it could be of but what was asked."""
+        first = self.answer.parts[0]
+        if not (first.is_bare and first.has("yes") and not first.frequencies and last.part.is_bare):
+            return False
+        others = any(part.others_matter for part in self.answer.parts) or self.answer.tells_of_others_or_before
+        one = len(self.counted) == 1 and last.kind == "often" and last.grade == "count" and not self.complements
+        return one and not others and not self._whole_denials
+
+    def _is_of_one_week(self, last: Claim) -> bool:
+        """'Last week every day, this week not at all.'"""
+        if last.frequency is None or not last.frequency.week or not last.part.is_bare:
+            return False
+        return any(c.is_rest and c.part.is_bare and c.part.has("partly") for c in self.denied)
 
     def _answers_oneself(self, last: Claim) -> bool:
         """'Every day? No, two days.'"""
@@ -232,7 +273,9 @@ class Weighing:
         return self.answer.item != _DRINKS or four_drinks_in(self.answer, claim.part) is True
 
     def _is_over(self, sure: list[Claim]) -> Claim | None:
-        """'I had it daily at the old job. In these two weeks I haven't.'"""
+        """'I had it daily at the old job. In these two weeks I haven't.'; not 'last week daily, this week not'."""
+        if any(c.frequency and c.frequency.week for c in sure):
+            return None
         if any(c.part.has("now") or c.part.names_window or c.form not in _HABITS for c in sure):
             return None
         later = (c for c in self.denied if c.at > sure[-1].at and c.weight >= PLAIN)
