@@ -322,6 +322,7 @@ def test_of_what_the_exceptions_are_excepted_decides(item: int, text: str, expec
         ("This week every day, last week never.", 2),
         ("First week every day, second week nothing.", 2),
         ("The whole first week, seven days solid.", 2),
+        ("Every day of it.", 4),
         ("weeknights and weekends", 4),
         ("weekdays as well as weekends", 4),
         ("weekdays, not weekends", 3),

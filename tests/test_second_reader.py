@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agents.language import read
-from agents.risk import RiskVerdict, check_risk, reader
+from agents.risk import RiskVerdict, check_risk, reader, second
 from agents.risk.message import Message
 from agents.risk.parts import line_parts, parts
 from agents.risk.reader import Opinion
@@ -447,3 +447,9 @@ def test_neither_a_denial_nor_an_ordinary_plan_beside_it_hides_a_danger(beside: 
     for row in found:
         text = f"{row['text'].rstrip('. ')}. {beside}"
         assert check_risk(text, row["item"] or 0).level == "stop", row["id"]
+
+
+@pytest.mark.parametrize("text", ["I don't know if I can go on", "I don't know", "not sure", "idk"])
+def test_who_is_unsure_does_not_only_count(text: str) -> None:
+    assert not second._only_counts(Message(read(text)))
+    assert second._only_counts(Message(read("nearly every day")))

@@ -25,7 +25,7 @@ _SELF_HARM_ITEM = 11
 _MEANS = "core-means-self"
 _WILLING = ("obedience", "commitment", "preparation")
 _LEAD = 12  # characters: "I'm going to" before the words of a cue
-_NOT_COUNTS = ("WORD", "DATE")
+_NOT_COUNTS = ("WORD", "DATE", "UNSURE")
 _QUESTION = re.compile(
     r"\s*(?:(?:and|but|so|sorry|ok|okay|um|hm+|wait|well),? )*(?:what|which|who|whose|when|where|why|how|do|does|did"
     r"|don't|doesn't|is|are|was|were|am|isn't|aren't|can|could|should|would|will|have|has|had|may|might|must"
