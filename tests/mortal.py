@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agents.risk import warm_up
-from agents.scorer import AnswerToScore, score_by_rules
+from agents.warming import warm_up
 from errors import CrosscutError
 from graph.runtime import InterviewRuntime
 from settings import Settings, load_settings
@@ -111,7 +110,7 @@ def nursery(home: Path) -> Iterator[Nursery]:
 
 def main() -> None:
     settings = load_settings(env_file=None)
-    _warm_up()
+    warm_up()  # once for all who are born
     for line in sys.stdin:
         errands = [Errand(**errand) for errand in json.loads(line)]
         gate_out, gate_in = os.pipe()
@@ -120,12 +119,6 @@ def main() -> None:
         os.close(gate_in)  # everybody waits for the end of this pipe
         ends = [_end(pid, told) for pid, told in born]
         print(json.dumps([asdict(end) for end in ends]), flush=True)  # noqa: T201
-
-
-def _warm_up() -> None:
-    """Load and compile all that a turn needs, once for all who are born."""
-    warm_up()
-    score_by_rules(AnswerToScore(item=1, question="", answer="My brother came to see me, and it was well."))
 
 
 def _bear(settings: Settings, errand: Errand, gate_out: int, gate_in: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from threading import Thread
 
 import streamlit as st
 
-from agents.risk import warm_up
+from agents.warming import warm_up
 from benchmark.acting import actor_of
 from benchmark.live import LiveInterviews
 from graph.assembly import Workbench, open_workbench
@@ -33,7 +33,7 @@ def settings() -> Settings:
 @st.cache_resource(show_spinner="Opening the workbench …")
 def _opened() -> tuple[Workbench, ExitStack]:
     """Opened once and kept until the process ends. The stack is kept too: dropping it would close everything."""
-    Thread(target=warm_up, name="risk-warm-up", daemon=True).start()
+    Thread(target=warm_up, name="warm-up", daemon=True).start()
     stack = ExitStack()
     opened = stack.enter_context(open_workbench(settings()))
     found = opened.services

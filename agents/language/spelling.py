@@ -19,8 +19,10 @@ Changes = list[tuple[int, int, str]]
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SPACED = re.compile(r"(?<![a-z0-9'])[a-z](?:[ .\-_*·/|]{1,4}[a-z]){2,}(?![a-z0-9'])")
+_GAP = re.compile(r"[ .\-_*·/|]{2,4}")
 _MASKED = re.compile(r"(?<!\w)\*{0,2}[a-z]+(?:\*+[a-z]*)+(?!\w)")
 _CHUNK = re.compile(r"[^\s\"(),;:?.]+")
+_HOUR = re.compile(r"\d{1,2}[ap]m")
 _STUCK = re.compile(r"(?<=[a-z][a-z])(?:\.|[!?]+)(?=([a-z]+(?:'[a-z]+)?)(?![\w@/]))")
 _ADDRESS = re.compile(r"@|://|www\.|\.(?:com|org|net|edu|gov|io)\b")
 _AROUND = 40  # characters on each side of a full stop within which an address shows
@@ -29,6 +31,7 @@ _RUN_TOGETHER = re.compile(r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|se
 _GLUED = re.compile(r"(?<=\w)[\u2600-\u27bf\U0001f300-\U0001faff]+(?!\w)")
 _KMS = re.compile(r"(?<![\w.])kms(?!\w)")
 _MAX_LEET = 14
+_LEAST_LETTERED = 3
 _MAX_WORD = 10
 _BESIDE_DISTANCE = 24  # characters before and after `kms`
 
@@ -114,13 +117,25 @@ def _is_within_name(text: str, start: int, end: int) -> bool:
 
 
 def _spaced_letters(text: str) -> Changes:
-    """`k i l l  m y s e l f` and `s.u.i.c.i.d.e`: letters apart that make words of the vocabulary together."""
+    """`k i l l  m y s e l f` and `s.u.i.c.i.d.e`: letters apart that make words of the vocabulary together.
+
+    A wider gap may stand between words, of which some need not be of the vocabulary then.
+    """
     changes: Changes = []
     for match in _SPACED.finditer(text):
-        words = _segmented("".join(c for c in match[0] if c.isalpha()))
+        words = _segmented(_letters(match[0])) or _parted_by_gaps(match[0])
         if words and any(word in lexicon().vocabulary for word in words):
             changes.append((*match.span(), " ".join(words)))
     return changes
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text if c.isalpha())
+
+
+def _parted_by_gaps(text: str) -> list[str] | None:
+    groups = [_letters(group) for group in _GAP.split(text)]
+    return groups if len(groups) > 1 else None
 
 
 def _run_together(text: str) -> Changes:
@@ -187,7 +202,7 @@ def _leet(text: str) -> Changes:
         chunk = match[0]
         if not lexicon().leet_signs.search(chunk) or not any(c.isalpha() for c in chunk):
             continue
-        if chunk.rstrip("!") in everyday_words():  # "it felt real!" is no "reall"
+        if chunk.rstrip("!") in everyday_words() or _HOUR.fullmatch(chunk):  # "it felt real!" is no "reall"
             continue
         for candidate in (chunk, chunk.rstrip("!*'")):
             if mended := _unleet(candidate):
@@ -204,7 +219,21 @@ def _unleet(word: str) -> str | None:
         options = lexicon().leet.get(char, char)
         spellings = [s + o for s in spellings for o in options][:64]
     known = lexicon()
-    return next((s for s in spellings if s != word and (s in known.joining or s in known.mends)), None)
+    may_be_any = _is_lettered(word)
+    return next(
+        (
+            s
+            for s in spellings
+            if s != word and (s in known.joining or s in known.mends or (may_be_any and s in everyday_words()))
+        ),
+        None,
+    )
+
+
+def _is_lettered(word: str) -> bool:
+    """More letters than digits, so that 'n0pe' may be a word and '50s', '4am' and 'b12' may not."""
+    digits = sum(c.isdigit() for c in word)
+    return len(word) >= _LEAST_LETTERED and 0 < digits < sum(c.isalpha() for c in word)
 
 
 def _repeats(text: str) -> Changes:

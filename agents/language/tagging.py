@@ -193,13 +193,28 @@ def _spelled(phrase: str, tag: str, value: float | None, said: Said | None) -> I
 
 def spellings(phrase: str) -> Iterable[str]:
     """Everything that a phrase with `(a|b)` and `(a|b)?` stands for."""
+    return (" ".join("".join(chosen).split()) for chosen in product(*_options(phrase)))
+
+
+def words_of(phrase: str) -> set[str]:
+    """Every word in any spelling of a phrase. Not every spelling is made for that: there may be millions."""
+    whole: set[str] = set()
+    begun = {""}
+    for options in _options(phrase):
+        grown = [(start + option).split(" ") for start in begun for option in options]
+        whole.update(word for *finished, _ in grown for word in finished)
+        begun = {words[-1] for words in grown}
+    return (whole | begun) - {""}
+
+
+def _options(phrase: str) -> list[list[str]]:
+    """What may stand at each place of a phrase, one after the other."""
     parts = _CHOICE.split(phrase)
-    options = [
+    return [
         [*parts[at].split("|"), *([""] if parts[at + 1] else [])] if at % 3 == 1 else [parts[at]]
         for at in range(len(parts))
         if at % 3 != 2
     ]
-    return (" ".join("".join(chosen).split()) for chosen in product(*options))
 
 
 def vocabulary() -> frozenset[str]:

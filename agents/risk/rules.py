@@ -25,6 +25,7 @@ FAULT = "engine-fault"
 UNREADABLE = "unreadable"
 _MAX_CUES = 16
 _ALL_QUOTED = re.compile(r'\s*(?:"[^"]*"[\s.!?,]*)+|\s*"[^"]*')
+_LETTERED = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")  # "n0pe" is English once it is mended
 _AROUND = 120  # characters on each side of a cue that are quoted with it at most
 _EDGES = " \t\n,;:-—"
 _SUMS = ("raised", "recent")
@@ -117,7 +118,7 @@ def _english(reading: Reading, named: list[tuple[int, int]]) -> str:
         chars[start:end] = " " * (end - start)
     seen = _visible(reading.original)
     visible = "".join(chars[place] for place in seen)
-    if not named and is_readable(visible):
+    if not named and (is_readable(visible) or (_LETTERED.search(visible) and is_readable(reading.text))):
         return reading.original
     kept = readable_part(visible)
     if not kept:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 
 from agents.language import BOUNDARY, Clause, Found, Reading, Words, clauses, read
 from agents.language.frequency import Frequency, read_frequencies
-from agents.language.tagging import Token, spellings, tagged, vocabulary
+from agents.language.tagging import Token, tagged, vocabulary, words_of
 from agents.language.typos import Speller
 from agents.scoring.keeping import kept
 from agents.scoring.parts import WORD, Part
@@ -129,7 +129,7 @@ def _speller() -> Speller:
     tables += [p for patterns in cues().tables.values() for p in patterns]
     for pattern in tables:
         if _ODD_SIGNS.isdisjoint(pattern):
-            words.update(word for spelling in spellings(pattern) for word in WORD.findall(spelling))
+            words.update(word for said in words_of(pattern) for word in WORD.findall(said))
     long = {word for word in words if len(word) >= _LONG}
     also = {word for pattern in others for word in WORD.findall(pattern)}  # "strange" is no "strangle"
     return Speller((word for word in vocabulary() | long if word.isalpha()), also_known=words | also)

@@ -50,9 +50,8 @@ def _show_parts(view: View) -> None:
     freezing = workers().submit(_cards().snapshots.of_session, view.session_id)
     frozen: list[Frozen] = awaited(freezing, "Freezing the report; one that is missing is written first …")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = st.segmented_control(
-            "Look at", PARTS, default=CARD, required=True, key=PART, label_visibility="collapsed"
-        )
+        st.session_state.setdefault(PART, CARD)
+        part = st.segmented_control("Look at", PARTS, required=True, key=PART, label_visibility="collapsed")
         chosen = _choose(frozen)
     if part == COMPARISON:
         show_comparison(_comparisons(), chosen)

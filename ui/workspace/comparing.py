@@ -14,11 +14,12 @@ from benchmark.snapshot import Frozen
 from errors import CrosscutError, ServiceError
 from settings import RULES
 from ui.bench import settings
+from ui.clicks import clicked
 from ui.guard import guarded
 from ui.workspace.columns import agreement_table, column_table, diff_of, impression_table
 from ui.workspace.markup import badge, draw, text
 from ui.workspace.prose import as_html
-from ui.workspace.voting import VOTE, go_to, offer_override, show_history
+from ui.workspace.voting import VOTE, go_to, offer_override, show_history, told_apart
 from ui.workspace.who import voter
 
 _LOOK_EVERY_SECONDS = 1.0
@@ -31,15 +32,17 @@ _SAID = {
     "failed": ("failed", "fail"),
 }
 _ENOUGH = 2
-_REFUSED = "a comparison that was refused"
 _NO_OTHERS = "No other model is set up here: whoever runs this installation names them with a key (.env.example)."
 
 
 def show_comparison(desk: ComparisonDesk, frozen: Frozen) -> None:
-    runs = [run for run in desk.runs_of(frozen.session_id) if run.snapshot_sha256 == frozen.sha256]
-    _offer_run(desk, frozen, first=not runs)
-    if runs:
+    _offer_run(desk, frozen, first=not _runs(desk, frozen))
+    if runs := _runs(desk, frozen):
         _show_run(desk, _choose(runs))
+
+
+def _runs(desk: ComparisonDesk, frozen: Frozen) -> list[RunState]:
+    return [run for run in desk.runs_of(frozen.session_id) if run.snapshot_sha256 == frozen.sha256]
 
 
 # ---- asking ----
@@ -57,41 +60,33 @@ def _offer_run(desk: ComparisonDesk, frozen: Frozen, *, first: bool) -> None:
         offered = [model for model in (*settings().offered_models, settings().model_diagnostician) if model != driver]
         if not offered:
             draw(f'<p class="soft">{_NO_OTHERS}</p>')
-        key = f"models-{frozen.sha256}"
-        st.multiselect(
+        models = st.multiselect(
             "Compare it with",
             list(dict.fromkeys(offered)),
             max_selections=MOST_MODELS,
             accept_new_options=True,
             placeholder="up to two models: choose, or type an id",
-            key=key,
+            key=f"models-{frozen.sha256}",
             format_func=_named,
         )
-        st.form_submit_button(
-            "Benchmark",
-            key="compare",
-            type="primary" if first else "secondary",
-            icon=":material/compare_arrows:",
-            on_click=_ask,
-            args=(desk, frozen.sha256, key),
-        )
-        if refused := st.session_state.pop(_REFUSED, None):
-            draw(f'<p class="cc-error">{text(refused)}</p>')
+        try:
+            clicked(
+                "Benchmark",
+                partial(desk.ask, frozen.sha256, models),
+                key="compare",
+                entered=(frozen.sha256, *models),
+                button=st.form_submit_button,
+                type="primary" if first else "secondary",
+                icon=":material/compare_arrows:",
+            )
+        except ServiceError:
+            raise
+        except CrosscutError as error:
+            draw(f'<p class="cc-error">{text(str(error))}</p>')
 
 
 def _named(model: str) -> str:
     return "rules (embedded)" if model == RULES else model
-
-
-def _ask(desk: ComparisonDesk, sha256: str, chosen: str) -> None:
-    """For the button's callback: what it asks for is asked, whatever interrupts the page that is drawn afterwards."""
-    with guarded():
-        try:
-            desk.ask(sha256, st.session_state[chosen])
-        except ServiceError:
-            raise
-        except CrosscutError as error:
-            st.session_state[_REFUSED] = str(error)
 
 
 def _choose(runs: Sequence[RunState]) -> RunState:
@@ -101,14 +96,10 @@ def _choose(runs: Sequence[RunState]) -> RunState:
     run_id: str = st.selectbox(
         "Comparison",
         list(by_id),
-        format_func=lambda one: f"{_when(by_id[one])} · {', '.join(c.model for c in by_id[one].columns)}",
+        format_func=told_apart(runs, lambda run: ", ".join(c.model for c in run.columns)).__getitem__,
         key=f"run-{runs[0].run_id}",
     )
     return by_id[run_id]
-
-
-def _when(run: RunState) -> str:
-    return f"{run.asked_at.astimezone():%d %b %Y, %H:%M}"
 
 
 # ---- while it is made ----

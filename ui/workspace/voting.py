@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -69,15 +69,20 @@ def _choose(runs: Sequence[RunState]) -> RunState:
     run_id: str = st.selectbox(
         "Comparison",
         list(by_id),
-        format_func=lambda one: _dated(by_id[one]),
+        format_func=told_apart(runs, lambda run: f"{len(run.columns)} models").__getitem__,
         key=f"vote-run-{runs[0].run_id}",
         width=320,
     )
     return by_id[run_id]
 
 
-def _dated(run: RunState) -> str:
-    return f"{run.asked_at.astimezone():%d %b %Y, %H:%M} · {len(run.columns)} models"
+def told_apart(runs: Sequence[RunState], what: Callable[[RunState], str]) -> dict[str, str]:
+    """For a list to choose from, the newest first. Each has a number: of two with the same words a page may take the
+    other."""
+    return {
+        run.run_id: f"{number} · {run.asked_at.astimezone():%d %b %Y, %H:%M} · {what(run)}"
+        for number, run in zip(range(len(runs), 0, -1), runs, strict=True)
+    }
 
 
 # ---- before the vote ----
