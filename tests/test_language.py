@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.language import BOUNDARY, Scanner, Words, clauses, compile_patterns, is_readable, read
+from agents.language.tagging import spellings, words_of
 
 TRICKS = [
     ("I'm going to kill myself", "i'm going to kill myself"),
@@ -112,6 +113,45 @@ def test_kms_is_shorthand_where_nothing_tells_of_a_distance(text: str) -> None:
 )
 def test_a_sentence_ends_without_a_space_and_a_name_does_not(text: str, meant: str) -> None:
     assert read(text).text == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("k i l l i n g  m y s e l f  t o n i g h t  b y e", "killing myself tonight bye"),
+        ("y3s. pl4n r34dy. t0m0rr0w.", "yes. plan ready. tomorrow."),
+        ("n0pe, n0 alc0hol, b4by k33ps us up", "nope, no alcohol, baby keeps us up"),
+        ("my sue side plan, going threw with it", "my suicide plan, going through with it"),
+    ],
+)
+def test_any_everyday_word_may_be_disguised(text: str, meant: str) -> None:
+    assert read(text).text == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["awake at 1am", "50s music at 4pm", "vitamin b12, 10mg, 3x", "a 9ish start on the m25", "mp3s and an a4 page"],
+)
+def test_what_is_written_with_digits_is_no_disguise(text: str) -> None:
+    assert read(text).text == text
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "colou?r(s)?",
+        "the (whole )?(day|night(time)?) through",
+        "(un|)easy (a|b c)(d|e f)?",
+        "not( a| one)? (bit|jot)",
+        "plain words",
+    ],
+)
+def test_the_words_of_a_phrase_are_those_of_all_its_spellings(phrase: str) -> None:
+    assert words_of(phrase) == {word for spelling in spellings(phrase) for word in spelling.split()}
+
+
+def test_the_words_of_a_phrase_with_millions_of_spellings_are_found_at_once() -> None:
+    assert words_of("(a|b|c|d|e) " * 40) == {"a", "b", "c", "d", "e"}
 
 
 @pytest.mark.parametrize(

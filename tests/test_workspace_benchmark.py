@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import Event
 from typing import Any
 
@@ -15,7 +15,7 @@ import streamlit as st
 from playwright.sync_api import Browser, Page, expect
 from pydantic import SecretStr
 
-from benchmark.comparison import open_desk
+from benchmark.comparison import RunState, open_desk
 from benchmark.desk import open_benchmark
 from benchmark.judge import CRITERIA, JUDGE_MODEL, judge_of
 from graph.runtime import InterviewRuntime
@@ -285,6 +285,16 @@ def test_models_are_compared_voted_on_blind_and_overruled(page: Page, product: P
     expect(history.nth(1)).to_contain_text("prefers Grief <b>of</b> a kind: I was there.")
     expect(history.last).to_contain_text(f"you chose {GOOD} over rules")
     expect(history.last).not_to_contain_text("not blind")
+
+
+def test_comparisons_of_the_same_minute_are_told_apart() -> None:
+    at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+    runs = [
+        RunState(run_id=name, session_id="s", snapshot_sha256="0", status="done", columns=(), asked_at=at)
+        for name in ("newer", "older")
+    ]
+    told = voting.told_apart(runs, lambda _: "2 models")
+    assert [told[name].partition(" ")[0] for name in ("newer", "older")] == ["2", "1"]
 
 
 def test_a_ballot_whose_session_was_deleted_since_is_forgotten(attached: Attached) -> None:
