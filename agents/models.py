@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
 
 Schema = Mapping[str, Any]
+_MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class GatewayClient:
     def _read(self, generation: ChatGeneration, seconds: float) -> Completion:
         message = cast("AIMessage", generation.message)
         usage = message.usage_metadata
-        asked, answered = (usage["input_tokens"], usage["output_tokens"]) if usage else (None, None)
+        asked, answered = (_count(usage["input_tokens"]), _count(usage["output_tokens"])) if usage else (None, None)
         completion = Completion(
             text=message.content if isinstance(message.content, str) else "",
             model=self._model,
@@ -195,6 +196,11 @@ class GatewayClient:
         )
         _refuse_unusable(completion, refused=bool(message.additional_kwargs.get("refusal")))
         return completion
+
+
+def _count(told: object) -> int | None:
+    """Tokens as a gateway tells them; what is no such number is not known, and fails no turn."""
+    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else None
 
 
 def temperature_of(model: str) -> float | None:

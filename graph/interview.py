@@ -77,6 +77,8 @@ class ReceivedMessage:
     refused: str = ""
     shown: tuple[str, str] | None = None
     """The locale and version of the script that was shown, where that was before now."""
+    at: datetime | None = None
+    """When it came, where that was before now."""
 
 
 class NoPassages:
@@ -436,8 +438,9 @@ def stop_update(
     """
     cursor = state.cursor
     at, after = (cursor.turn, cursor.turn + 1) if heard_at is None else (heard_at, cursor.turn)
-    script_line = Line(turn=after, role="interviewer", kind="safety_script", text=script, at=_now())
-    heard = [] if heard_at is not None or not message.text else [_heard_outside(cursor, message.text)]
+    when = message.at or _now()
+    script_line = Line(turn=after, role="interviewer", kind="safety_script", text=script, at=when)
+    heard = [] if heard_at is not None or not message.text else [_heard_outside(cursor, message.text, when)]
     return InterviewUpdate(
         profile=after_verdict(state.profile, verdict),
         risks={at: risk_record(verdict)},
@@ -446,6 +449,6 @@ def stop_update(
     )
 
 
-def _heard_outside(cursor: Cursor, text: str) -> Line:
+def _heard_outside(cursor: Cursor, text: str, at: datetime) -> Line:
     reply = read_reply(text, item=cursor.item, paused=cursor.paused)
-    return _heard(cursor, {"text": text, "at": _now()}, reply)
+    return _heard(cursor, {"text": text, "at": at}, reply)

@@ -38,6 +38,7 @@ from graph.state import InterviewState, InterviewUpdate
 from graph.threads import InterviewThreads, Versions
 from graph.view import View, view_of
 from instruments.profile import SessionStatus
+from instruments.text import whole
 from storage.corrections import Corrections
 from storage.database import Connection, Database, is_gone
 from storage.deletion import delete_session
@@ -49,6 +50,7 @@ MAX_MESSAGE_CHARACTERS = 100_000
 _REPORTS_AT_ONCE = 2
 _STOPS_AT_ONCE = 2
 _STOP_SECONDS = 8.0  # after which a stop that hangs is spooled, so that its script is shown
+_ANSWER_SECONDS = 8.0  # after which a database that says nothing counts as gone
 _NO_TURN = 0
 _CLOSED_OR_KNOWN = "closed or known"
 
@@ -126,14 +128,25 @@ class InterviewRuntime:
         session, the lock or the database; what is refused for another reason has still been read and audited.
         Whoever is not `invited` any more answers no turn; as that may ask the database, danger does not wait for it.
         """
-        message = ReceivedMessage(session_id, expected_turn, message_id or uuid.uuid4().hex, text)
-        verdict = self._read(message, item_answered(text, item, paused=paused))
+        message = ReceivedMessage(session_id, expected_turn, message_id or uuid.uuid4().hex, whole(text))
+        verdict = self._read(message, item_answered(message.text, item, paused=paused))
         if verdict.level == "stop":
             return self._stop(message, verdict)
+        self._refuse_without_database()
         if not invited():
             message = replace(message, turn=_NO_TURN)
         with self._shown_the_script(session_id):
             return self._executor.submit(self._take, message, verdict).result()
+
+    def _refuse_without_database(self) -> None:
+        """Whoever writes is told soon that nothing can be kept, also by a server that hangs and says nothing."""
+        glance = self._executor.submit(self._db.is_there)
+        try:
+            answers = glance.result(timeout=_ANSWER_SECONDS)
+        except TimeoutError:
+            answers = False
+        if not answers:
+            raise ServiceError("the database does not answer. `crosscut doctor` says why.")
 
     def stop(self, session_id: str) -> View:
         """The therapist stops the session by hand, from whatever state it is in."""
@@ -409,7 +422,7 @@ class InterviewRuntime:
         _, waits = self._threads.load(session.id)
         known = self.turns.by_message(session.id, message.message_id)
         if message.text and waits and known is None and state.is_open and state.cursor.turn == message.turn:
-            turn = self.turns.add(session.id, message.turn, message.message_id, message.text)
+            turn = self.turns.add(session.id, message.turn, message.message_id, message.text, message.at)
             state = self._threads.resume(turn, lock)
         return state
 

@@ -134,7 +134,7 @@ class SafetyDesk:
             spans=tuple((span.start, span.end) for span in verdict.spans),
             locale=locale,
             script_version=version,
-            at=datetime.now(UTC),
+            at=message.at or datetime.now(UTC),
             cues=verdict.cues,
             degraded=verdict.degraded,
             level=verdict.level,
@@ -162,6 +162,7 @@ class SafetyDesk:
         return {
             "kind": "check",
             "turn": message.turn,
+            "at": (message.at or datetime.now(UTC)).isoformat(timespec="milliseconds"),
             "text": text_mac(key, message.text),
             "level": verdict.level,
             "rule": verdict.rule,
@@ -183,7 +184,7 @@ class SafetyDesk:
 def decided(raised: Raised) -> Decided:
     """What was kept, as it was when it was decided."""
     shown = (raised.locale, raised.script_version)
-    message = ReceivedMessage(raised.session_id, raised.turn, raised.message_id, raised.text, shown=shown)
+    message = ReceivedMessage(raised.session_id, raised.turn, raised.message_id, raised.text, shown=shown, at=raised.at)
     verdict = RiskVerdict(
         level="stop",
         rule=raised.rule,

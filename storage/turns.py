@@ -22,15 +22,18 @@ class Turns:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def add(self, session_id: str, turn: int, message_id: str, text: str) -> Turn:
-        """Enter a message; the same message again gives the same turn, another one in its place is refused."""
+    def add(self, session_id: str, turn: int, message_id: str, text: str, received_at: datetime | None = None) -> Turn:
+        """Enter a message; the same message again gives the same turn, another one in its place is refused.
+
+        `received_at` where that was before now.
+        """
         sealed = self._db.vault.seal_text(text, _aad(session_id, turn))
         row = self._db.one(
             """
-            INSERT INTO turns (session_id, turn, message_id, text) VALUES (%s, %s, %s, %s)
-            ON CONFLICT DO NOTHING RETURNING *
+            INSERT INTO turns (session_id, turn, message_id, text, received_at)
+            VALUES (%s, %s, %s, %s, coalesce(%s, now())) ON CONFLICT DO NOTHING RETURNING *
             """,
-            session_id, turn, message_id, sealed,
+            session_id, turn, message_id, sealed, received_at,
         )  # fmt: skip
         if row is not None:
             return self._turn(row)

@@ -11,6 +11,8 @@ from importlib.resources import files
 _WORDS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _SENTENCES = re.compile(r"[.!?;\n]+")
 _BETWEEN_ENDS = re.compile(r"[^.!?;\n…。！？।۔]+")
+_HELD = re.compile(r"(.)\1{2,}")
+_LONGEST = 24
 _FEW_WORDS = 4
 _SHORT = 8
 _KNOWN_SHARE = 0.2
@@ -24,10 +26,17 @@ def is_readable(text: str) -> bool:
     words = _WORDS.findall(folded)
     if not words:
         return any(char.isdigit() for char in text)
+    if any(_is_endless(word) for word in words):
+        return False
     known, foreign = _counts(words)
     if foreign > known - _shared(words) or (known < len(words) * _KNOWN_SHARE and len(words) >= _FEW_WORDS):
         return False
     return not any(_is_foreign(sentence) for sentence in _SENTENCES.split(folded))
+
+
+def _is_endless(word: str) -> bool:
+    """Longer than any word: a sentence without spaces, or a hand on the keys. A letter that is held is but one."""
+    return len(word) > _LONGEST and len(_HELD.sub(r"\1", word)) > _LONGEST
 
 
 def readable_part(text: str) -> str:

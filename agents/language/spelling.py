@@ -27,7 +27,9 @@ _STUCK = re.compile(r"(?<=[a-z][a-z])(?:\.|[!?]+)(?=([a-z]+(?:'[a-z]+)?)(?![\w@/
 _ADDRESS = re.compile(r"@|://|www\.|\.(?:com|org|net|edu|gov|io)\b")
 _AROUND = 40  # characters on each side of a full stop within which an address shows
 _REPEAT = re.compile(r"([a-z])\1{2,}")
-_RUN_TOGETHER = re.compile(r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|selfharm)[a-z]*(?!\w)")
+_RUN_TOGETHER = re.compile(
+    r"(?<!\w)[a-z]*(?:kill|myself|suicide|mylife|todie|selfharm|goingto|gonna|wannadie|tonight|jump|endit)[a-z]*(?!\w)"
+)
 _GLUED = re.compile(r"(?<=\w)[\u2600-\u27bf\U0001f300-\U0001faff]+(?!\w)")
 _KMS = re.compile(r"(?<![\w.])kms(?!\w)")
 _MAX_LEET = 14

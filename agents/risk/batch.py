@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from agents.lines import answered_lines
 from agents.risk.rules import check_risk
 
 
@@ -19,18 +20,12 @@ class _Line(BaseModel):
 
 
 def check_lines(lines: Iterable[str]) -> Iterator[str]:
-    """One answer a line; a line that cannot be read is answered with an error, and the rest go on."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield json.dumps(_answer(number, line), ensure_ascii=False)
+    """One answer a line."""
+    return answered_lines(lines, _answer)
 
 
-def _answer(number: int, line: str) -> dict[str, object]:
-    try:
-        entry = _Line.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        return {"id": None, "error": f"line {number}: {'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}"}
+def _answer(given: Any) -> dict[str, object]:
+    entry = _Line.model_validate(given)
     verdict = check_risk(entry.text, entry.item or 0)
     return {
         "id": entry.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from instruments.level1 import level1
 from instruments.profile import RiskFlags, Wire
 
 _REMEMBERED = 64
+log = logging.getLogger("crosscut.safety")
 _ENGINES: dict[Engine, Engine] = {"rules": "rules+llm", "rules+reader": "rules+reader+llm"}
 
 
@@ -80,7 +82,11 @@ class RiskChecker:
         verdict = self.read(message)
         if self._model is None or verdict.level == "stop":
             return Checked(verdict)
-        result = self._model.run(message)
+        try:
+            result = self._model.run(message)
+        except Exception as error:  # whatever is wrong with a model, what the rules found is on record
+            log.critical("the risk model failed on a message: %s", type(error).__name__)
+            return Checked(_timed(verdict.model_copy(update={"degraded": True}), began))
         return Checked(_timed(_merged(verdict, result, message.text), began), result)
 
 
