@@ -46,6 +46,8 @@ def interview(
         raise InputError("--persona and --answers both say who answers: give one of them.")
     if patient and not persona:
         raise InputError("--patient says who plays a persona: name one with --persona.")
+    if session and (persona or seed is not None):
+        raise InputError("--persona and --seed are for a new interview: what --session names has its own.")
     answering = _answering(persona, answers, seed)
     with workbench(**_driven_by(model), **({"model_patient": patient} if patient else {})) as bench:
         runtime = bench.runtime

@@ -354,3 +354,10 @@ def test_the_tracing_test_can_fail(gate: gw.Gateway, monkeypatch: pytest.MonkeyP
         _flush_tracers()
         _forget_langsmith_environment()
         assert tracer.requests
+
+
+@pytest.mark.parametrize(
+    ("told", "known"), [(12, 12), ({"a": 1}, None), ("12", None), (-1, None), (10**12, None), (None, None)]
+)
+def test_tokens_that_are_no_number_are_not_known_and_fail_nothing(told: object, known: int | None) -> None:
+    assert models._count(told) == known

@@ -168,3 +168,52 @@ def test_a_blow_after_which_somebody_lies_there_is_a_stop() -> None:
     assert level("I pushed her down the stairs and she's not answering.", 6) == "stop"
     assert level("I punched him and he's lying there not breathing", 6) == "stop"
     assert level("My hands are round his throat as I type.", 6) == "stop"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm going to drive into a tree tonight",
+        "I'm going to walk into traffic",
+        "I'm going to lie down on the tracks tonight",
+        "I'm going to drive the car at the crowd",
+        "I've taken them all. I feel calm.",
+        "I swallowed the lot, don't call anyone",
+        "I cut my wrists, there's blood everywhere",
+        "I've said my goodbyes and tonight is the night, work is busy at the moment",
+    ],
+)
+def test_what_is_said_or_done_in_plain_words_is_never_doubted(text: str) -> None:
+    assert check_risk(text).level == "stop"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Before we start, you should know I've taken an overdose.",
+        "I'm bleeding, I cut too deep",
+        "I'm on the ledge",
+        "I will sit in the garage with the engine running tonight",
+        "imgoingtokillmyselftonight",
+        "IMGOINGTOKILLMYSELF",
+    ],
+)
+def test_what_is_being_done_now_stops_however_it_is_written(text: str) -> None:
+    assert check_risk(text).level == "stop"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I took an overdose before we moved here. I'm well now.",
+        "I cut the grass too deep",
+        "I went too deep into the woods",
+    ],
+)
+def test_what_only_sounds_like_it_does_not(text: str) -> None:
+    assert check_risk(text).level != "stop"
+
+
+def test_a_sentence_without_spaces_is_marked_unreadable_and_a_held_letter_is_not() -> None:
+    assert check_risk("ihadadreadfulweekandicannotseeawayout").rule == "unreadable"
+    assert check_risk("noooooooooooooooooooooooooooooo").level == "none"

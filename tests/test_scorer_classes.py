@@ -407,3 +407,29 @@ def test_a_yes_and_a_count_in_words_that_no_table_knows() -> None:
     text = "Yes, my thoughts kept running to what could go wrong, once or twice. It was a test, so nothing strange."
     found = score(text)
     assert (found.score, found.ambiguity <= 4) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "expected"),
+    [
+        (2, "Low? Nearly every day. Hopeless? Never.", 4),
+        (12, "Voices? Every night. Music? No.", 4),
+        (23, "Weed? Every night. Coke? No.", 4),
+    ],
+)
+def test_a_no_to_ones_own_later_question_is_of_that_part_alone(item: int, text: str, expected: int) -> None:
+    assert score(text, item).score == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (11, "I have thought about hurting myself most days. I haven't done it."),
+        (12, "A voice, most evenings. No commands."),
+        (22, "Cigarettes every day. No cigars."),
+    ],
+)
+def test_a_count_that_a_later_denial_takes_back_in_doubt_is_asked_about(item: int, text: str) -> None:
+    found = score(text, item)
+    assert found.ambiguity >= 5
+    assert found.score >= 2

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psycopg
@@ -84,6 +86,30 @@ def test_a_stop_that_hangs_is_spooled_and_its_script_shown(
     assert _said(stopped).count(DANGER) == 1
     checks = [entry for entry in Audit(database).entries(view.session_id) if entry["turn"] == 3]
     assert [entry["refused"] for entry in checks] == [""], "entered by both, it is on record once"
+
+
+def test_with_a_database_that_hangs_whoever_writes_is_told_that_nothing_was_kept(
+    own: InterviewRuntime, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = answer_until(own, own.start(), 3)
+    monkeypatch.setattr(runtimes, "_ANSWER_SECONDS", 0.2)
+    answers_again = Event()
+    with monkeypatch.context() as hanging:
+        hanging.setattr(Database, "is_there", lambda _: answers_again.wait(60))
+        with pytest.raises(ServiceError):
+            own.submit(view.session_id, "Several days.", expected_turn=3, message_id="m3")
+        answers_again.set()
+    assert own.submit(view.session_id, "Several days.", expected_turn=3, message_id="m3").turn > 3
+
+
+def test_a_stop_that_waited_keeps_the_moment_at_which_it_was_said(own: InterviewRuntime, database: Database) -> None:
+    view = answer_until(own, own.start(), 3)
+    earlier = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    own._desk.spool_stop(ReceivedMessage(view.session_id, 3, "m3", DANGER, at=earlier), check_risk(DANGER))
+    own.start()
+    said = next(line for line in own.view(view.session_id).lines if line.text == DANGER)
+    assert said.at == earlier
+    assert Audit(database).entries(view.session_id)[-1]["at"].startswith("2026-01-02T03:04")
 
 
 def test_with_the_database_gone_a_stop_asks_it_nothing_before_its_script(

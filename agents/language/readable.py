@@ -26,8 +26,6 @@ def is_readable(text: str) -> bool:
     words = _WORDS.findall(folded)
     if not words:
         return any(char.isdigit() for char in text)
-    if any(_is_endless(word) for word in words):
-        return False
     known, foreign = _counts(words)
     if foreign > known - _shared(words) or (known < len(words) * _KNOWN_SHARE and len(words) >= _FEW_WORDS):
         return False
@@ -98,7 +96,8 @@ def _counts(words: list[str]) -> tuple[int, int]:
     """How many of the words are everyday English, and how many are clearly not English."""
     everyday, small_words = _tables()["everyday"], _tables()["foreign"]
     unknown = [word for word in words if word not in everyday]
-    return len(words) - len(unknown), sum(word in small_words or not word.isascii() for word in unknown)
+    foreign = (word in small_words or not word.isascii() or _is_endless(word) for word in unknown)
+    return len(words) - len(unknown), sum(foreign)
 
 
 @cache

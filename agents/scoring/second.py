@@ -25,6 +25,7 @@ from agents.scoring.weigh import Finding
 _SURE = 2
 _IMPLIED, _LOOSE, _GUESS, _NOTHING = 4, 5, 6, 9
 _FAR = 2  # points
+_NEVER_MISSED = (11, 12, 13)
 log = logging.getLogger("crosscut.scoring")
 
 
@@ -67,6 +68,7 @@ class Limits(BaseModel):
     far: float
     nothing: float
     lost: float
+    overturned: float
 
 
 @cache
@@ -86,6 +88,8 @@ def with_second_opinion(answer: Answer, finding: Finding) -> Finding:
         return finding
     if opinion is None or (opinion.score == 0 and _is_affirmed(answer, finding)):
         return finding
+    if finding.overturned is not None and opinion.score == 0 and _is_in_doubt(answer, opinion):
+        return Finding(finding.overturned.days, _GUESS, (finding.overturned,))
     is_vague = opinion.vague > _limits().vague.beside(answer, finding) or _is_lost(finding, opinion)
     read = _left_open(answer, finding, opinion) if is_vague else _clear(answer, finding, opinion)
     return read if opinion.is_of_whole else replace(read, ambiguity=max(read.ambiguity, finding.ambiguity))
@@ -134,6 +138,12 @@ def _is_affirmed(answer: Answer, finding: Finding) -> bool:
         return False
     is_over = any(part.has("now") and part.says_no and not part.has("as_before") for part in answer.parts)
     return not is_over and any(part.has("not_never", "as_before") or part.is_never_well for part in answer.parts)
+
+
+def _is_in_doubt(answer: Answer, opinion: Opinion) -> bool:
+    """Whether what is denied after a count may be another part of the item, or that anything was done: 'A voice, most
+    evenings. No commands.' What must not be missed is always asked about."""
+    return answer.item in _NEVER_MISSED or opinion.scores[0] < _limits().overturned
 
 
 def _is_lost(finding: Finding, opinion: Opinion) -> bool:

@@ -47,6 +47,8 @@ class Finding:
     claims: tuple[Claim, ...] = ()
     is_settled: bool = False
     """What the rules read better than the second reader does."""
+    overturned: Claim | None = None
+    """The sure count that a later denial takes back, as the rules read it."""
 
 
 class Weighing:
@@ -239,7 +241,7 @@ class Weighing:
         outright = [c for c in self._whole_denials if c.is_outright]
         after = [c for c in outright if c.at > sure[-1].at and not self._is_of_other(c, sure) and _outweighs(c, sure)]
         if after:
-            return Finding(0, _DENIED + 1, tuple(after[-1:]))
+            return Finding(0, _DENIED + 1, tuple(after[-1:]), overturned=sure[-1])
         over = self._is_over(sure)
         if over:
             return Finding(0, _DENIED + 1, (over,))
@@ -264,9 +266,18 @@ class Weighing:
         of the item that was not there."""
         own = [c for c in sure if (c.weight == OWN or c.part.is_bare) and self._is_enough(c)]
         part = denied.part
+        if self._answers_a_later_question(part, sure):
+            return True
         if not own or part.has("now", "quit") or part.index in self.scopes.rest:
             return False
         return _is_of_other(part, [c.part for c in own])
+
+    def _answers_a_later_question(self, part: Part, sure: list[Claim]) -> bool:
+        """'Low? Nearly every day. Hopeless? Never.': what is asked oneself after the count is of something else."""
+        asked = self.answer.parts[part.index - 1] if part.index else None
+        if asked is None or not asked.is_question or asked.frequencies or asked.names_window:
+            return False
+        return part.is_bare and asked.index > sure[-1].at and bool(asked.content)
 
     def _is_enough(self, claim: Claim) -> bool:
         """Item 21 counts days with four drinks: 'every evening, but never drunk' tells of fewer."""
