@@ -19,6 +19,7 @@ from agents.scoring.weigh import Finding, Weighing
 
 _FEW_WORDS = 8
 _DIFFERENT = (2, 3, 4)  # as days they are 1, 2 and 2
+_NUMBERS = frozenset("0 1 2 3 4 zero one two three four".split())
 _BRACES = frozenset("{}")
 _ASKS_FOR_DAYS = re.compile(r"how many|number of (?:days|nights|times)|which days|how much of|count", re.I)
 
@@ -86,9 +87,14 @@ def _on_the_scale(found: list[Claim], answer: Answer, bare_is_scale: bool) -> li
     often = [c for c in found if c.kind == "often"]
     named = any(part.has("scale") for part in answer.parts)
     alone = all(c.form == "bare" for c in often) and (named or (bare_is_scale and _is_number_alone(answer)))
-    return [
-        _scaled(c) if c.form == "scale" or (alone and c.form == "bare" and c.grade == "count") else c for c in found
-    ]
+    return [_scaled(c) if c.form == "scale" or (alone and _is_one_number(c, answer)) else c for c in found]
+
+
+def _is_one_number(claim: Claim, answer: Answer) -> bool:
+    """'2', 'two'; not 'a couple', nor 'two or three', which are days."""
+    if claim.frequency is None or claim.form != "bare" or claim.grade != "count":
+        return False
+    return answer.reading.text[claim.frequency.start : claim.frequency.end].strip() in _NUMBERS
 
 
 def _scaled(claim: Claim) -> Claim:

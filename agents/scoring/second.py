@@ -100,6 +100,8 @@ def _is_plain(answer: Answer, finding: Finding) -> bool:
         return True
     if finding.ambiguity >= NOTHING_FROM and not _says_something(answer):
         return True
+    if all(part.has("unknown", "reference") and not part.frequencies for part in answer.parts):
+        return True  # "Yes and no.", "That's all I can say."
     bare = all(part.is_bare for part in answer.parts)
     return (bare and (finding.ambiguity < CLEAR_UNTIL or _is_severity(answer))) or finding.is_settled
 

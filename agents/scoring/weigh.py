@@ -241,7 +241,8 @@ class Weighing:
         outright = [c for c in self._whole_denials if c.is_outright]
         after = [c for c in outright if c.at > sure[-1].at and not self._is_of_other(c, sure) and _outweighs(c, sure)]
         if after:
-            return Finding(0, _DENIED + 1, tuple(after[-1:]), overturned=sure[-1])
+            is_over = any(c.part.has("now", "quit", "correction") or c.part.names_window for c in after)
+            return Finding(0, _DENIED + 1, tuple(after[-1:]), overturned=None if is_over else sure[-1])
         over = self._is_over(sure)
         if over:
             return Finding(0, _DENIED + 1, (over,))
