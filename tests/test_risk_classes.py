@@ -192,6 +192,7 @@ def test_what_is_said_or_done_in_plain_words_is_never_doubted(text: str) -> None
     [
         "Before we start, you should know I've taken an overdose.",
         "I'm bleeding, I cut too deep",
+        "took them all about an hour ago feeling sleepy",
         "I'm on the ledge",
         "I will sit in the garage with the engine running tonight",
         "imgoingtokillmyselftonight",
