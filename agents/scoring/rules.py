@@ -19,7 +19,7 @@ from agents.scoring.weigh import Finding, Weighing
 
 _FEW_WORDS = 8
 _DIFFERENT = (2, 3, 4)  # as days they are 1, 2 and 2
-_NUMBERS = frozenset("0 1 2 3 4 zero one two three four".split())
+_NUMBERS = frozenset(("0", "1", "2", "3", "4", "zero", "one", "two", "three", "four"))
 _BRACES = frozenset("{}")
 _ASKS_FOR_DAYS = re.compile(r"how many|number of (?:days|nights|times)|which days|how much of|count", re.I)
 
