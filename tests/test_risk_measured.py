@@ -56,6 +56,14 @@ def test_violence_is_found_as_well_as_suicide_and_each_flag_is_kept(reported: Ri
     assert [flag for flag, floor in floors.items() if _share(reported.precision(flag)) < floor] == []
 
 
+def test_what_is_being_done_now_is_found_as_often_as_it_was() -> None:
+    """Told in passing or by its effects, beside harmless twins: the weakest place, so a floor and no aim."""
+    found = measure(load("risk_now.jsonl"))
+    assert _share(found.share("stop", "stop")) >= 0.8
+    assert _share(found.share("stop", "none")) <= 0.09
+    assert _share(found.share("none", "stop")) <= 0.15
+
+
 def test_ordinary_answers_hardly_ever_stop_an_interview() -> None:
     turns = ordinary()[::3]  # first answers and answers to follow-ups
     assert len(turns) >= 1_600

@@ -239,6 +239,7 @@ def shared(counts: Counter[tuple[Level, str, Level]], labelled: Level, name: str
 PARTS: dict[str, tuple[str, Callable[[], list[Labelled]]]] = {
     "tune": ("Tuning turns", lambda: load("risk_tune.jsonl")),
     "report": ("Report turns", lambda: load("risk_report.jsonl")),
+    "now": ("What is being done now", lambda: load("risk_now.jsonl")),
     "ordinary": ("Ordinary turns of simulated patients", ordinary),
     "answered": ("Answers of interviews and scored answers", answered),
 }
