@@ -335,3 +335,22 @@ def test_a_plain_no_is_no_refusal(text: str, item: int) -> None:
 
 def test_not_wanting_to_be_asked_is_one() -> None:
     assert read_reply("no, I'd rather not talk about that", item=12).kind == "refusal"
+
+
+@pytest.mark.parametrize("text", ["every day. I have to go", "most days, got to go", "I have to go, every day though"])
+def test_an_answer_with_a_wish_to_stop_beside_it_is_both(text: str) -> None:
+    reply = read_reply(text, item=3)
+    assert (reply.kind, reply.answers) == ("pause", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't want to go on", "no I can't carry on", "ok thanks, bye", "I need help", "Thank you, talk tomorrow"],
+)
+def test_who_has_left_off_and_does_not_want_to_go_on_is_not_back(text: str) -> None:
+    assert read_reply(text, item=3, paused=True).kind == "pause"
+
+
+@pytest.mark.parametrize("text", ["I'm ready", "Let's carry on", "no, let's go on"])
+def test_who_has_left_off_and_wants_to_go_on_is(text: str) -> None:
+    assert read_reply(text, item=3, paused=True).kind == "ready"

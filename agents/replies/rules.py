@@ -86,6 +86,7 @@ class _Tables(BaseModel):
     answering: tuple[str, ...]
     denying: tuple[str, ...]
     lasting: tuple[str, ...]
+    away: tuple[str, ...]
     unwilling: tuple[str, ...]
     pointing: tuple[str, ...]
     openers: tuple[str, ...]
@@ -198,6 +199,11 @@ def in_distress(text: str) -> bool:
 def lasts(reading: str) -> bool:
     """Something in it with which nobody asks for a break."""
     return any(found.label == "lasting" for found in _scanner().scan(Words(reading)))
+
+
+def stays_away(reading: str) -> bool:
+    """After a pause: not to go on, a leave that is taken, or a wish for help; nobody who says so is back."""
+    return any(found.label == "away" for found in _scanner().scan(Words(reading)))
 
 
 def denies(reading: str) -> bool:
@@ -391,6 +397,7 @@ def _scanner() -> Scanner:
         "answering": tables.answering,
         "denying": tables.denying,
         "lasting": tables.lasting,
+        "away": tables.away,
         "unwilling": tables.unwilling,
         "pointing": tables.pointing,
         "opener": tables.openers,

@@ -21,12 +21,14 @@ from agents.replies.rules import (
     longest_reply,
     read_by_rules,
     sentences_of,
+    stays_away,
     topic_of,
     went_back,
 )
 
 _YES = re.compile(r"(?:yes|yeah|yep|yup|aye|yea)\b")
 _WORD = re.compile(r"[\w']+")
+_BESIDE = 7  # words
 _OUTRIGHT = 4  # words: the cues know the short ways of saying it, and what goes back names what it goes back to
 log = logging.getLogger("crosscut.replies")
 
@@ -36,6 +38,12 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     reply = read_by_rules(text, item=item, paused=paused)
     plain = read(text).text.strip()
     words = len(plain.split())
+    if paused and stays_away(plain) and not any(map(_is_count, frequencies(plain))):
+        return Reply("pause", distressed=reply.distressed)
+    if (
+        reply.kind == "pause" and reply.answers and words <= _BESIDE
+    ):  # in words that are known: 'every day. I have to go'
+        return reply
     said_outright = reply.kind != "answer" and (words <= _OUTRIGHT or bool(reply.about) or reply.distressed)
     if said_outright or reply.kind not in reader.KINDS or words > longest_reply():
         return reply
