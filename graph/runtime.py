@@ -49,6 +49,7 @@ from storage.turns import Turns
 MAX_MESSAGE_CHARACTERS = 100_000
 _REPORTS_AT_ONCE = 2
 _STOPS_AT_ONCE = 2
+_GLANCES_AT_ONCE = 4
 _STOP_SECONDS = 8.0  # after which a stop that hangs is spooled, so that its script is shown
 _ANSWER_SECONDS = 8.0  # after which a database that says nothing counts as gone
 _NO_TURN = 0
@@ -82,6 +83,8 @@ class InterviewRuntime:
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="turn")
         # A stop never queues behind turns that wait for models.
         self._stopping = ThreadPoolExecutor(_STOPS_AT_ONCE, thread_name_prefix="stop")
+        # Nor does a look at the database.
+        self._glances = ThreadPoolExecutor(_GLANCES_AT_ONCE, thread_name_prefix="glance")
         # Reports wait for models longer than turns do, and no turn may wait for them.
         self._reporting = ThreadPoolExecutor(_REPORTS_AT_ONCE, thread_name_prefix="report")
 
@@ -92,6 +95,7 @@ class InterviewRuntime:
     def close(self) -> None:
         self._executor.shutdown()
         self._stopping.shutdown()
+        self._glances.shutdown()
         self._reporting.shutdown()
 
     def start(
@@ -140,7 +144,7 @@ class InterviewRuntime:
 
     def _refuse_without_database(self) -> None:
         """Whoever writes is told soon that nothing can be kept, also by a server that hangs and says nothing."""
-        glance = self._executor.submit(self._db.is_there)
+        glance = self._glances.submit(self._db.is_there)
         try:
             answers = glance.result(timeout=_ANSWER_SECONDS)
         except TimeoutError:

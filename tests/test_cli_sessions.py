@@ -170,6 +170,8 @@ def test_a_persona_answers_in_its_own_voice(crosscut: Crosscut) -> None:
 def test_who_answers_is_one_and_known(crosscut: Crosscut) -> None:
     crosscut("interview", "--persona", "nobody", fails=NotFoundError)
     crosscut("interview", "--persona", "steady-nurse", "--answers", "x.json", fails=InputError)
+    crosscut("interview", "--session", "s", "--persona", "steady-nurse", fails=InputError)
+    crosscut("interview", "--session", "s", "--seed", "3", fails=InputError)
 
 
 def test_a_model_given_on_the_command_line_words_and_scores(
