@@ -136,21 +136,25 @@ class InterviewRuntime:
         verdict = self._read(message, item_answered(message.text, item, paused=paused))
         if verdict.level == "stop":
             return self._stop(message, verdict)
-        self._refuse_without_database()
+        self._refuse_without_database(session_id)
         if not invited():
             message = replace(message, turn=_NO_TURN)
         with self._shown_the_script(session_id):
             return self._executor.submit(self._take, message, verdict).result()
 
-    def _refuse_without_database(self) -> None:
-        """Whoever writes is told soon that nothing can be kept, also by a server that hangs and says nothing."""
+    def _refuse_without_database(self, session_id: str) -> None:
+        """Whoever writes is told soon that nothing can be kept, also where a server hangs; who was stopped meanwhile
+        sees the script."""
         glance = self._glances.submit(self._db.is_there)
         try:
             answers = glance.result(timeout=_ANSWER_SECONDS)
         except TimeoutError:
             answers = False
-        if not answers:
-            raise ServiceError("the database does not answer. `crosscut doctor` says why.")
+        if answers:
+            return
+        if self._is_spooled(session_id):
+            raise UnrecordedStop(self._script(session_id))
+        raise ServiceError("the database does not answer. `crosscut doctor` says why.")
 
     def stop(self, session_id: str) -> View:
         """The therapist stops the session by hand, from whatever state it is in."""

@@ -102,6 +102,19 @@ def test_with_a_database_that_hangs_whoever_writes_is_told_that_nothing_was_kept
     assert own.submit(view.session_id, "Several days.", expected_turn=3, message_id="m3").turn > 3
 
 
+def test_while_the_database_is_gone_who_was_stopped_sees_the_script_whatever_they_write(
+    own: InterviewRuntime, database: Database
+) -> None:
+    view = answer_until(own, own.start(), 3)
+    with gone(database.url):
+        for text in (DANGER, "Several days.", "Hello?"):
+            with pytest.raises(UnrecordedStop) as told:
+                own.submit(view.session_id, text, expected_turn=3)
+            assert told.value.script == SCRIPT
+    wait_until(database.is_there)
+    wait_until(lambda: _is_entered(own, view.session_id))
+
+
 def test_a_stop_that_waited_keeps_the_moment_at_which_it_was_said(own: InterviewRuntime, database: Database) -> None:
     view = answer_until(own, own.start(), 3)
     earlier = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

@@ -40,10 +40,8 @@ def read_reply(text: str, *, item: int = 0, paused: bool = False) -> Reply:
     words = len(plain.split())
     if paused and stays_away(plain) and not any(map(_is_count, frequencies(plain))):
         return Reply("pause", distressed=reply.distressed)
-    if (
-        reply.kind == "pause" and reply.answers and words <= _BESIDE
-    ):  # in words that are known: 'every day. I have to go'
-        return reply
+    if reply.kind == "pause" and reply.answers and words <= _BESIDE:
+        return reply  # 'every day. I have to go'
     said_outright = reply.kind != "answer" and (words <= _OUTRIGHT or bool(reply.about) or reply.distressed)
     if said_outright or reply.kind not in reader.KINDS or words > longest_reply():
         return reply
